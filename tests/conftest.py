@@ -1,11 +1,32 @@
-"""Fixtures for all tests: short directories that a server account can reach."""
+"""Fixtures for all tests: short directories, a PostgreSQL server, a database of one's own."""
 
+import itertools
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg import sql
+
+from leitstand.store.account import server_account
+from leitstand.store.binaries import embedded_binaries
+from leitstand.store.cluster import Cluster
+from leitstand.store.database import Database
+from leitstand.store.schema import upgrade
+
+TEMPLATE = "leitstand_template"
+
+FAST_OPTIONS = {
+    "listen_addresses": "",
+    "fsync": "off",
+    "shared_buffers": "64MB",
+    "max_connections": "200",
+    "summarize_wal": "on",
+    "wal_level": "replica",
+}
 
 
 @pytest.fixture
@@ -14,7 +35,106 @@ def short_dir() -> Iterator[Path]:
 
     pytest's own ``tmp_path`` is closed to other users and too deep for sockets.
     """
-    path = Path(tempfile.mkdtemp(prefix="ls-", dir="/tmp"))
-    path.chmod(0o755)
+    path = make_short_dir()
     yield path
     shutil.rmtree(path, ignore_errors=True)
+
+
+def make_short_dir() -> Path:
+    """A new directory directly under /tmp that every account may enter."""
+    path = Path(tempfile.mkdtemp(prefix="ls-", dir="/tmp"))
+    path.chmod(0o755)
+    return path
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A running test server."""
+
+    cluster: Cluster
+    socket_dir: Path
+    log_file: Path
+
+    def conninfo(self, dbname: str = "postgres") -> str:
+        """The way to a database on this server."""
+        return self.cluster.conninfo(self.socket_dir, dbname)
+
+    def start(self) -> None:
+        """Start it (again)."""
+        self.cluster.start(self.socket_dir, self.log_file, FAST_OPTIONS)
+
+    def stop(self) -> None:
+        """Stop it; sessions are cut off."""
+        self.cluster.stop()
+
+    def create_database(self, name: str, template: str = "template0") -> None:
+        """Create a database."""
+        with psycopg.connect(self.conninfo(), autocommit=True) as connection:
+            statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+            connection.execute(statement.format(sql.Identifier(name), sql.Identifier(template)))
+
+    def drop_database(self, name: str) -> None:
+        """Drop a database, cutting off whoever uses it."""
+        with psycopg.connect(self.conninfo(), autocommit=True) as connection:
+            statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+            connection.execute(statement.format(sql.Identifier(name)))
+
+
+def start_postgres(directory: Path) -> Postgres:
+    """Initialise and start a server below ``directory``; everybody on the machine may log in."""
+    account = server_account()
+    data, socket_dir = directory / "data", directory / "s"
+    for path in (data, socket_dir):
+        path.mkdir(mode=0o700)
+        account.own(path)
+    cluster = Cluster(data, embedded_binaries(), account)
+    cluster.initialise()
+    (data / "pg_hba.conf").write_text("local all all trust\nlocal replication all trust\n")
+    server = Postgres(cluster, socket_dir, directory / "log")
+    server.start()
+    return server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A server for the whole session, with the migrated schema as a template database."""
+    directory = make_short_dir()
+    server = start_postgres(directory)
+    try:
+        server.create_database(TEMPLATE)
+        upgrade(server.conninfo(TEMPLATE))
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def own_postgres(short_dir: Path) -> Iterator[Postgres]:
+    """A server for one test, which may restart or break it; it has the template database."""
+    server = start_postgres(short_dir)
+    try:
+        server.create_database(TEMPLATE)
+        upgrade(server.conninfo(TEMPLATE))
+        yield server
+    finally:
+        server.stop()
+
+
+numbers = itertools.count()
+
+
+@pytest.fixture
+def conninfo(postgres: Postgres) -> Iterator[str]:
+    """The way to a database of the test's own, with the current schema and no rows."""
+    name = f"test_{next(numbers)}"
+    postgres.create_database(name, TEMPLATE)
+    yield postgres.conninfo(name)
+    postgres.drop_database(name)
+
+
+@pytest.fixture
+async def database(conninfo: str) -> AsyncIterator[Database]:
+    """A pool on the test's own database."""
+    async with Database(conninfo) as database:
+        yield database

@@ -53,8 +53,15 @@ class Account:
         """Whether this account may enter every existing directory on the way to ``path``."""
         if not self.switch:
             return True
-        existing = [p for p in (path.absolute(), *path.absolute().parents) if p.is_dir()]
+        resolved = path.resolve()
+        existing = [p for p in (resolved, *resolved.parents) if p.is_dir()]
         return all(self._may_enter(p.stat()) for p in existing)
+
+    def can_execute(self, program: Path) -> bool:
+        """Whether this account may run ``program``; ourselves are left to the system's answer."""
+        if not self.switch:
+            return True
+        return self.can_reach(program.parent) and self._may_enter(program.stat())
 
     def _may_enter(self, status: os.stat_result) -> bool:
         if status.st_uid == self.uid:
@@ -70,16 +77,35 @@ def server_account() -> Account:
     As root the user is created on first need; two callers at once both find it afterwards.
     """
     if os.geteuid() != 0:
-        return Account(_own_name(), os.geteuid(), os.getegid(), switch=False)
+        return Account(user_name(os.geteuid()), os.geteuid(), os.getegid(), switch=False)
     entry = _lookup(ACCOUNT_NAME) or _create(ACCOUNT_NAME)
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, switch=True)
 
 
-def _own_name() -> str:
+def account_of(path: Path) -> Account:
+    """The account that ``path`` belongs to: a server runs under the owner of its data.
+
+    So root may look after a cluster that an ordinary user began. Anybody else may use only what is
+    their own: AccountError otherwise, and for what belongs to root, as PostgreSQL refuses root.
+    """
+    status = path.stat()
+    name = user_name(status.st_uid)
+    if status.st_uid == os.geteuid() != 0:
+        return Account(name, status.st_uid, status.st_gid, switch=False)
+    if os.geteuid() == 0 != status.st_uid:
+        return Account(name, status.st_uid, status.st_gid, switch=True)
+    raise AccountError(
+        f"{path} belongs to {name}, and {user_name(os.geteuid())} cannot run PostgreSQL on it",
+        remedy="Run Leitstand as the user who began with this data directory, or choose another.",
+    )
+
+
+def user_name(uid: int) -> str:
+    """The name of the user ``uid``, or the number itself where no entry names it."""
     try:
-        return pwd.getpwuid(os.geteuid()).pw_name
+        return pwd.getpwuid(uid).pw_name
     except KeyError:  # a container's bare uid without an entry
-        return str(os.geteuid())
+        return str(uid)
 
 
 def _lookup(name: str) -> pwd.struct_passwd | None:

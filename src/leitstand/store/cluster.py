@@ -25,6 +25,15 @@ SOCKET_PATH_LIMIT = 107
 
 SUPERUSER = "leitstand"
 
+ORPHAN_PATIENCE = 10.0
+"""Seconds that the children of a killed server get to notice that it is gone."""
+
+PING_TIMEOUT = 5
+"""Seconds that a server may take to answer whether it accepts connections."""
+
+_children: set[int] = set()
+"""The pids of servers that this process started and whose end it has not seen yet."""
+
 
 class ClusterError(LeitstandError):
     """A PostgreSQL server of ours could not be initialised, started or stopped."""
@@ -44,8 +53,11 @@ class Cluster:
         """Whether initdb has completed here; Leitstand renames a cluster into place only then."""
         return (self.data / "PG_VERSION").is_file()
 
-    def initialise(self) -> None:
-        """Run initdb in ``data``, which must be absent or empty and owned by the account."""
+    def initialise(self, settings: Mapping[str, str] | None = None) -> None:
+        """Run initdb in ``data``, which must be absent or empty and owned by the account.
+
+        ``settings`` are written to postgresql.conf, where ALTER SYSTEM may override them.
+        """
         self._run_to_end(
             "initdb",
             "--pgdata",
@@ -54,10 +66,12 @@ class Cluster:
             "--encoding=UTF8",
             "--locale=C.UTF-8",
             "--auth=peer",
+            *(f"--set={name}={value}" for name, value in (settings or {}).items()),
         )
 
     def running_pid(self) -> int | None:
         """The postmaster's process id if a server runs on this very directory, else None."""
+        _reap_ended()
         pid = self._recorded_pid()
         return pid if pid is not None and self._serves_here(pid) else None
 
@@ -71,30 +85,33 @@ class Cluster:
         not answer in time (it is stopped then).
         """
         self._check_socket_path(socket_dir)
-        self._remove_stale_pid_file()
-        settings = {"unix_socket_directories": str(socket_dir), **options}
+        self._clear_the_way()
+        log_start = log_file.stat().st_size if log_file.exists() else 0
+        process = self._launch(log_file, {**_socket_settings(socket_dir), **options})
+        try:
+            self._wait_until_ready(process, socket_dir, time.monotonic() + deadline)
+        except BaseException as error:
+            _end_child(process)
+            if isinstance(error, ClusterError):
+                error.detail = _tail(log_file, log_start)
+            raise
+        _leave_to_itself(process)
+        return process.pid
+
+    def _launch(self, log_file: Path, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
         arguments = [f"--{name}={value}" for name, value in settings.items()]
-        with log_file.open("ab") as log:
+        with open(log_file, "ab", opener=_open_log) as log:
             self.account.own(log_file)
-            log_start = log.tell()
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 [self.binaries.path("postgres"), "-D", str(self.data), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 cwd=self.data,
+                env=_environment(),
                 start_new_session=True,
                 **self.account.popen_options(),
             )
-        try:
-            self._wait_until_ready(process, socket_dir, time.monotonic() + deadline)
-        except BaseException as error:
-            self.stop()
-            process.wait()
-            if isinstance(error, ClusterError):
-                error.detail = _tail(log_file, log_start)
-            raise
-        return process.pid
 
     def stop(self, deadline: float = 30.0) -> bool:
         """Stop the server on this directory, fast first, immediately after ``deadline`` seconds.
@@ -126,16 +143,37 @@ class Cluster:
             return None
 
     def _serves_here(self, pid: int) -> bool:
+        return self._works_here(f"/proc/{pid}") and not _is_zombie(pid)
+
+    def _works_here(self, process: str) -> bool:
+        # The directory alone is not enough: a shell may stand in it, too.
         try:
-            return os.path.samefile(f"/proc/{pid}/cwd", self.data) and not _is_zombie(pid)
+            with open(f"{process}/comm") as comm:
+                name = comm.read().strip()
+            return name == "postgres" and os.path.samefile(f"{process}/cwd", self.data)
         except (FileNotFoundError, PermissionError, ProcessLookupError):
             return False
 
-    def _remove_stale_pid_file(self) -> None:
-        # PostgreSQL itself refuses to start when the recorded pid belongs to any process of the
-        # same user by now; whether it serves this directory is known better here.
-        if self._recorded_pid() is not None and self.running_pid() is None:
+    def _clear_the_way(self) -> None:
+        """Get over what a server that was killed left: its children, and its pid in use again."""
+        recorded = self._recorded_pid()
+        if recorded is None or self.running_pid() is not None:
+            return
+        self._wait_for_orphans(time.monotonic() + ORPHAN_PATIENCE)
+        # PostgreSQL judges a stale file rightly (and looks for leftover shared memory by it), but
+        # it refuses to start once any process of the same user has the recorded pid.
+        if Path(f"/proc/{recorded}").exists():
             (self.data / "postmaster.pid").unlink(missing_ok=True)
+
+    def _wait_for_orphans(self, until: float) -> None:
+        # They notice the postmaster's death by themselves, usually at once. If they do not,
+        # PostgreSQL refuses to start beside them, and says so in its log.
+        while time.monotonic() < until and self._any_process_here():
+            time.sleep(0.05)
+
+    def _any_process_here(self) -> bool:
+        with os.scandir("/proc") as entries:
+            return any(self._works_here(e.path) for e in entries if e.name.isdigit())
 
     def _signal_and_wait(self, pid: int, how: signal.Signals, patience: float) -> bool:
         try:
@@ -144,10 +182,11 @@ class Cluster:
             return True
         until = time.monotonic() + patience
         while self._serves_here(pid):
-            _reap(pid)
+            _reap_ended()
             if time.monotonic() > until:
                 return False
             time.sleep(0.02)  # a postmaster that is not our child can only be polled
+        _reap_ended()
         return True
 
     def _wait_until_ready(
@@ -165,7 +204,8 @@ class Cluster:
 
     def answers(self, socket_dir: Path) -> bool:
         """Whether a server behind ``socket_dir`` accepts connections, whoever may log in."""
-        status = psycopg.pq.PGconn.ping(self.conninfo(socket_dir).encode())
+        conninfo = f"{self.conninfo(socket_dir)} connect_timeout={PING_TIMEOUT}"
+        status = psycopg.pq.PGconn.ping(conninfo.encode())
         return status == psycopg.pq.Ping.OK
 
     def _check_socket_path(self, socket_dir: Path) -> None:
@@ -183,6 +223,7 @@ class Cluster:
             text=True,
             timeout=120,
             cwd="/",
+            env=_environment(),
             check=False,
             **self.account.popen_options(),
         )
@@ -195,11 +236,53 @@ def _is_zombie(pid: int) -> bool:
         return stat.read().rpartition(b")")[2].split()[0] == b"Z"
 
 
-def _reap(pid: int) -> None:
-    try:
-        os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:  # started by another process
-        pass
+def _socket_settings(socket_dir: Path) -> dict[str, str]:
+    # The setting is a list; quoted, a comma or a space in the path means itself.
+    quoted = str(socket_dir).replace('"', '""')
+    return {"unix_socket_directories": f'"{quoted}"', "port": "5432"}
+
+
+def _environment() -> dict[str, str]:
+    """The little that PostgreSQL's programs need of our environment.
+
+    PGPORT and its kin would change what they do, and our secrets are none of their business.
+    """
+    return {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+
+
+def _leave_to_itself(process: subprocess.Popen[bytes]) -> None:
+    # The server outlives this object on purpose; a Popen that is dropped without a return code
+    # warns about a running child. _reap_ended fetches the true status when the server has ended.
+    _reap_ended()
+    _children.add(process.pid)
+    process.returncode = 0
+
+
+def _reap_ended() -> None:
+    """Fetch the status of every server that this process started and that has ended."""
+    for pid in tuple(_children):
+        try:
+            ended, _ = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:  # somebody else fetched it, or this is a fork
+            ended = pid
+        if ended:
+            _children.discard(pid)
+
+
+def _end_child(process: subprocess.Popen[bytes]) -> None:
+    """End a server that did not become ready; its pid is ours until it is waited for."""
+    for how in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
+        process.send_signal(how)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            continue
+        return
+
+
+def _open_log(path: str, flags: int) -> int:
+    # Statements and values stand in it. As root, follow no link that somebody else put there.
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def _tail(log_file: Path, start: int, limit: int = 4000) -> str:

@@ -1,0 +1,85 @@
+"""Answers why a job did not run, or does not run now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from leitstand.jobs.job import Job
+from leitstand.jobs.job_ledger import JobLedger
+from leitstand.jobs.non_run import NonRun
+from leitstand.jobs.queue import Queue
+from leitstand.jobs.run import Run
+from leitstand.jobs.run_status import RunStatus
+from leitstand.jobs.trigger import TriggerType
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer to "why did it not run?": sentences first, then the rows they rest on."""
+
+    job: Job
+    at: datetime | None
+    sentences: tuple[str, ...]
+    non_runs: tuple[NonRun, ...]
+    runs: tuple[Run, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON shape of ``job why``."""
+        return {
+            "job": self.job.name,
+            "at": self.at,
+            "answer": list(self.sentences),
+            "non_runs": [non_run.as_dict() for non_run in self.non_runs],
+            "runs": [run.as_dict() for run in self.runs],
+        }
+
+
+async def explain(
+    jobs: JobLedger, queue: Queue, name: str, at: datetime | None = None
+) -> Explanation:
+    """What became of the job's occurrences: all recent ones, or those that cover ``at``."""
+    job = await jobs.get(name)
+    non_runs = await jobs.non_runs(job, at)
+    runs = await queue.list_runs(job=name, limit=20)
+    if at is not None:
+        runs = [run for run in runs if run.scheduled_at <= at <= (run.finished_at or at)]
+    sentences = (*state_of(job, runs), *(describe(non_run) for non_run in non_runs))
+    return Explanation(job, at, sentences, tuple(non_runs), tuple(runs))
+
+
+def state_of(job: Job, runs: Sequence[Run]) -> list[str]:
+    """Sentences about what the job is waiting for at this moment."""
+    sentences = []
+    if not job.enabled:
+        sentences.append("The job is disabled; nothing is planned.")
+    if job.schedule_error is not None:
+        sentences.append(f"Its schedule cannot be computed: {job.schedule_error}.")
+    if job.enabled and job.next_run_at is not None:
+        sentences.append(f"The next run is planned for {job.next_run_at:%Y-%m-%d %H:%M:%S} UTC.")
+    if job.enabled and job.trigger.type is TriggerType.MANUAL:
+        sentences.append("The job has no schedule; it runs on request only.")
+    sentences.extend(filter(None, (_about_active(run) for run in runs)))
+    return sentences
+
+
+def _about_active(run: Run) -> str | None:
+    if run.status is RunStatus.RUNNING:
+        return f"Run {run.id} is running on {run.owner}."
+    if run.status is not RunStatus.QUEUED:
+        return None
+    if run.attempt > 1:
+        return (
+            f"Run {run.id} (attempt {run.attempt}) waits for its time, "
+            f"{run.not_before:%Y-%m-%d %H:%M:%S} UTC."
+        )
+    return f"Run {run.id} waits for a free slot, its group, or the end of the run before it."
+
+
+def describe(non_run: NonRun) -> str:
+    """One non-run as a sentence."""
+    when = f"{non_run.scheduled_at:%Y-%m-%d %H:%M:%S} UTC"
+    if non_run.until is not None:
+        when += f" to {non_run.until:%Y-%m-%d %H:%M:%S} UTC"
+    times = "" if non_run.count == 1 else f" ({non_run.count} occurrences)"
+    return f"{when}{times}: {non_run.reason.value}, {non_run.detail}."

@@ -1,0 +1,208 @@
+"""The ledger of jobs: the only code that reads and writes the tables jobs, job_groups, non_runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from leitstand.errors import ConflictError, NotFoundError
+from leitstand.jobs.dependencies import refuse_cycle
+from leitstand.jobs.job import Job, JobSpec, trigger_of
+from leitstand.jobs.kinds import Kinds
+from leitstand.jobs.misfire import next_on_edit
+from leitstand.jobs.non_run import NonRun
+from leitstand.jobs.schedule import build_schedule
+from leitstand.store.database import Connection, Database, load_queries
+from leitstand.store.jsonb import to_jsonb
+
+queries = load_queries(__file__)
+
+
+@dataclass(frozen=True)
+class DueJob:
+    """A job that is due, locked for this transaction, and what else is active of it."""
+
+    job: Job
+    planned: datetime
+    now: datetime
+    running_run: int | None
+    waiting_run: int | None
+    waiting_attempt: int | None
+
+
+@dataclass(frozen=True)
+class Advance:
+    """What becomes of a due job's next time."""
+
+    job_id: int
+    next_run_at: datetime | None
+    skipped: int = 0
+    schedule_error: str | None = None
+
+
+class JobLedger:
+    """Jobs by name. Saving checks everything that can be checked before a run needs it."""
+
+    def __init__(self, database: Database, kinds: Kinds) -> None:
+        self._database = database
+        self._kinds = kinds
+
+    async def save(self, spec: JobSpec, *, managed: bool = False) -> Job:
+        """Create or replace the job of that name.
+
+        The next time is the first one in the future: an edit never fires at once, and one that
+        leaves trigger and state as they were keeps the planned time. Two saves of one job take
+        turns; the later one stands. Raises UsageError for an unknown kind, wrong parameters, a
+        schedule that cannot be, or a dependency cycle.
+        """
+        self._kinds.check(spec.kind, spec.params)
+        async with self._database.transaction() as connection:
+            now = await self._now(connection)
+            await self._refuse_cycle(connection, spec)
+            before = await queries.lock_job(connection, name=spec.name)
+            if spec.group is not None:
+                await queries.ensure_group(connection, name=spec.group)
+            await queries.save_job(connection, **_columns(spec, before, now), managed=managed)
+            return await self._get(connection, spec.name)
+
+    async def get(self, name: str) -> Job:
+        """The job of that name; raises NotFoundError."""
+        async with self._database.connection() as connection:
+            return await self._get(connection, name)
+
+    async def list_all(self) -> list[Job]:
+        """All jobs, ordered by name."""
+        async with self._database.connection() as connection:
+            return [Job.from_row(row) async for row in queries.list_jobs(connection)]
+
+    async def set_enabled(self, name: str, enabled: bool) -> Job:
+        """Enable or disable; enabling plans the next time from now and does not run the past."""
+        async with self._database.transaction() as connection:
+            await queries.lock_job(connection, name=name)
+            job = await self._get(connection, name)
+            now = await self._now(connection)
+            next_run_at = None
+            if enabled:
+                next_run_at = next_on_edit(build_schedule(job.trigger, job.anchor), now)
+            await queries.set_enabled(
+                connection, id=job.id, enabled=enabled, next_run_at=next_run_at
+            )
+            return await self._get(connection, name)
+
+    async def delete(self, name: str) -> None:
+        """Delete the job; its finished runs stay in the history.
+
+        Raises ConflictError while a run of it is queued or running.
+        """
+        async with self._database.transaction() as connection:
+            await queries.lock_job(connection, name=name)
+            job = await self._get(connection, name)
+            active = await queries.active_run_of(connection, job_id=job.id)
+            if active is not None:
+                raise ConflictError(
+                    f"run {active['id']} of {name!r} is {active['status']}",
+                    remedy=f"Cancel it first: leitstand run cancel {active['id']}",
+                )
+            await queries.delete_job(connection, id=job.id)
+
+    async def set_group_limit(self, name: str, max_running: int) -> None:
+        """How many runs of the group may run at once over all servers; at least 1."""
+        async with self._database.connection() as connection:
+            await queries.set_group_limit(connection, name=name, max_running=max_running)
+
+    async def non_runs(self, job: Job, at: datetime | None = None, limit: int = 50) -> list[NonRun]:
+        """Occurrences without a run, newest first; with ``at`` only those that cover that time."""
+        async with self._database.connection() as connection:
+            rows = queries.list_non_runs(connection, job_id=job.id, at=at, max_rows=limit)
+            return [NonRun.from_row(row) async for row in rows]
+
+    async def due(self, connection: Connection, limit: int) -> list[DueJob]:
+        """Lock up to ``limit`` due jobs in the caller's transaction; locked ones are left out."""
+        rows = queries.due_jobs(connection, max_jobs=limit)
+        return [_due_job(row) async for row in rows]
+
+    async def advance(self, connection: Connection, advances: Sequence[Advance]) -> None:
+        """Write the next times, in the caller's transaction."""
+        documents = [
+            {
+                "id": advance.job_id,
+                "next_run_at": advance.next_run_at,
+                "skipped": advance.skipped,
+                "schedule_error": advance.schedule_error,
+            }
+            for advance in advances
+        ]
+        await queries.advance_jobs(connection, advances=to_jsonb(documents))
+
+    async def record_non_runs(
+        self, connection: Connection, non_runs: Sequence[tuple[int, NonRun]]
+    ) -> None:
+        """Add rows (job id, non-run), in the caller's transaction."""
+        documents = [{"job_id": job_id, **non_run.as_dict()} for job_id, non_run in non_runs]
+        await queries.record_non_runs(connection, non_runs=to_jsonb(documents))
+
+    async def _get(self, connection: Connection, name: str) -> Job:
+        row = await queries.get_job(connection, name=name)
+        if row is None:
+            raise NotFoundError(f"no job is named {name!r}", remedy="See `leitstand job list`.")
+        return Job.from_row(row)
+
+    async def _now(self, connection: Connection) -> datetime:
+        row = await queries.database_now(connection)
+        now: datetime = row["now"]
+        return now
+
+    async def _refuse_cycle(self, connection: Connection, spec: JobSpec) -> None:
+        edges = {
+            row["name"]: row["depends_on"] async for row in queries.dependency_edges(connection)
+        }
+        refuse_cycle(spec.name, spec.depends_on, edges)
+
+
+def _columns(spec: JobSpec, before: Mapping[str, Any] | None, now: datetime) -> dict[str, Any]:
+    trigger = spec.trigger
+    unchanged = before is not None and trigger == trigger_of(before)
+    anchor = before["anchor"] if before is not None and unchanged else now
+    schedule = build_schedule(trigger, anchor)
+    next_run_at = None
+    if spec.enabled:
+        keeps = before is not None and unchanged and before["enabled"]
+        next_run_at = before["next_run_at"] if before and keeps else next_on_edit(schedule, now)
+    return {
+        "name": spec.name,
+        "tenant": spec.tenant,
+        "kind": spec.kind,
+        "params": to_jsonb(spec.params),
+        "trigger_type": trigger.type,
+        "expression": trigger.expression,
+        "timezone": trigger.timezone,
+        "event": trigger.event,
+        "anchor": anchor,
+        "enabled": spec.enabled,
+        "tags": list(spec.tags),
+        "host": spec.host,
+        "priority": spec.priority,
+        "group_name": spec.group,
+        "timeout": spec.timeout,
+        "depends_on": list(spec.depends_on),
+        "max_attempts": spec.retry.max_attempts,
+        "backoff": spec.retry.backoff,
+        "misfire": spec.misfire,
+        "misfire_limit": spec.misfire_limit,
+        "overlap": spec.overlap,
+        "window_policy": spec.window_policy,
+        "splay": spec.splay,
+        "resume": spec.resume,
+        "next_run_at": next_run_at,
+    }
+
+
+def _due_job(row: Mapping[str, Any]) -> DueJob:
+    return DueJob(
+        job=Job.from_row(row),
+        planned=row["next_run_at"],
+        now=row["database_now"],
+        running_run=row["running_run"],
+        waiting_run=row["waiting_run"],
+        waiting_attempt=row["waiting_attempt"],
+    )

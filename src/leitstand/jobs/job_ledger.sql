@@ -1,0 +1,164 @@
+-- name: database_now^
+SELECT clock_timestamp() AS now;
+
+-- name: ensure_group!
+INSERT INTO job_groups (name) VALUES (:name) ON CONFLICT DO NOTHING;
+
+-- name: set_group_limit!
+INSERT INTO job_groups (name, max_running) VALUES (:name, :max_running)
+ON CONFLICT (name) DO UPDATE SET max_running = excluded.max_running;
+
+-- name: dependency_edges
+SELECT name, depends_on FROM jobs WHERE depends_on <> '{}';
+
+-- name: lock_job^
+SELECT * FROM jobs WHERE name = :name FOR UPDATE;
+
+-- name: save_job!
+INSERT INTO jobs (
+    name, tenant, kind, params, trigger_type, expression, timezone, event, anchor, enabled,
+    managed, tags, host, priority, group_name, timeout, depends_on, max_attempts, backoff,
+    misfire, misfire_limit, overlap, window_policy, splay, resume, next_run_at
+) VALUES (
+    :name, :tenant, :kind, :params, :trigger_type, :expression, :timezone, :event, :anchor,
+    :enabled, :managed, :tags, :host, :priority, :group_name, :timeout, :depends_on,
+    :max_attempts, :backoff, :misfire, :misfire_limit, :overlap, :window_policy, :splay,
+    :resume, :next_run_at
+)
+ON CONFLICT (name) DO UPDATE SET
+    tenant = excluded.tenant,
+    kind = excluded.kind,
+    params = excluded.params,
+    trigger_type = excluded.trigger_type,
+    expression = excluded.expression,
+    timezone = excluded.timezone,
+    event = excluded.event,
+    anchor = excluded.anchor,
+    enabled = excluded.enabled,
+    managed = excluded.managed,
+    tags = excluded.tags,
+    host = excluded.host,
+    priority = excluded.priority,
+    group_name = excluded.group_name,
+    timeout = excluded.timeout,
+    depends_on = excluded.depends_on,
+    max_attempts = excluded.max_attempts,
+    backoff = excluded.backoff,
+    misfire = excluded.misfire,
+    misfire_limit = excluded.misfire_limit,
+    overlap = excluded.overlap,
+    window_policy = excluded.window_policy,
+    splay = excluded.splay,
+    resume = excluded.resume,
+    next_run_at = excluded.next_run_at,
+    schedule_error = NULL,
+    updated_at = clock_timestamp();
+
+-- name: get_job^
+SELECT
+    j.*,
+    last.last_run_at,
+    last.last_outcome
+FROM jobs AS j
+LEFT JOIN LATERAL (
+    SELECT
+        r.started_at AS last_run_at,
+        r.status AS last_outcome
+    FROM runs AS r
+    WHERE r.job_id = j.id AND r.finished_at IS NOT NULL
+    ORDER BY r.id DESC
+    LIMIT 1
+) AS last ON TRUE
+WHERE j.name = :name;
+
+-- name: list_jobs
+SELECT
+    j.*,
+    last.last_run_at,
+    last.last_outcome
+FROM jobs AS j
+LEFT JOIN LATERAL (
+    SELECT
+        r.started_at AS last_run_at,
+        r.status AS last_outcome
+    FROM runs AS r
+    WHERE r.job_id = j.id AND r.finished_at IS NOT NULL
+    ORDER BY r.id DESC
+    LIMIT 1
+) AS last ON TRUE
+ORDER BY j.name;
+
+-- name: set_enabled!
+UPDATE jobs
+SET enabled = :enabled, next_run_at = :next_run_at, updated_at = clock_timestamp()
+WHERE id = :id;
+
+-- name: delete_job!
+DELETE FROM jobs WHERE id = :id;
+
+-- name: active_run_of^
+SELECT * FROM runs
+WHERE job_id = :job_id AND status IN ('queued', 'running')
+ORDER BY id DESC
+LIMIT 1;
+
+-- name: due_jobs
+-- Jobs whose planned time has come and that no other server is handling at this moment.
+SELECT
+    j.*,
+    NULL::timestamptz AS last_run_at,
+    NULL::text AS last_outcome,
+    clock_timestamp() AS database_now,
+    running.id AS running_run,
+    waiting.id AS waiting_run,
+    waiting.attempt AS waiting_attempt
+FROM jobs AS j
+LEFT JOIN runs AS running
+    ON running.job_id = j.id AND running.status = 'running' AND running.exclusive
+LEFT JOIN runs AS waiting
+    ON waiting.job_id = j.id AND waiting.status = 'queued' AND waiting.exclusive
+WHERE j.enabled AND j.next_run_at <= clock_timestamp()
+ORDER BY j.next_run_at, j.id
+LIMIT :max_jobs
+FOR NO KEY UPDATE OF j SKIP LOCKED;
+
+-- name: advance_jobs!
+UPDATE jobs AS j
+SET
+    next_run_at = a.next_run_at,
+    schedule_error = a.schedule_error,
+    skipped_runs = j.skipped_runs + a.skipped
+FROM jsonb_to_recordset(:advances) AS a (
+    id bigint, next_run_at timestamptz, schedule_error text, skipped bigint
+)
+WHERE j.id = a.id;
+
+-- name: record_non_runs!
+INSERT INTO non_runs (job_id, job, scheduled_at, reason, detail, until, count)
+SELECT
+    n.job_id,
+    n.job,
+    n.scheduled_at,
+    n.reason,
+    n.detail,
+    n.until,
+    n.count
+FROM jsonb_to_recordset(:non_runs) AS n (
+    job_id bigint,
+    job text,
+    scheduled_at timestamptz,
+    reason text,
+    detail text,
+    until timestamptz,
+    count bigint
+);
+
+-- name: list_non_runs
+SELECT job, scheduled_at, reason, detail, until, count, recorded_at FROM non_runs
+WHERE
+    job_id = :job_id
+    AND (:at::timestamptz IS NULL OR (
+        scheduled_at <= :at::timestamptz AND coalesce(until, scheduled_at) >= :at::timestamptz
+    ))
+ORDER BY scheduled_at DESC, id DESC
+LIMIT :max_rows;

@@ -1,0 +1,236 @@
+"""The control server: registers, passes over the database until told to stop, ends cleanly."""
+
+import asyncio
+import os
+import secrets
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import psycopg
+import structlog
+
+from leitstand.errors import LeitstandError
+from leitstand.jobs.domain import Domain
+from leitstand.jobs.heartbeat import Heartbeat, News
+from leitstand.jobs.held_run import HeldRuns, StopReason
+from leitstand.jobs.loop_settings import LoopSettings
+from leitstand.jobs.passes import Passes
+from leitstand.jobs.queue import CHANNEL, FinishedRun
+from leitstand.jobs.recorder import Recorder
+from leitstand.store.database import DatabaseUnavailableError
+from leitstand.store.listener import Listener
+
+log = structlog.get_logger(__name__)
+
+WRITE_DEADLINE = 30.0
+"""Seconds that a server which ends takes to write the results of its runs."""
+
+
+def new_instance(configured: str = "") -> str:
+    """A name that no other process has: the configured one, plus 8 hex digits."""
+    return f"{configured or 'control'}-{secrets.token_hex(4)}"
+
+
+class ControlServer:
+    """Runs jobs until asked to stop. Any number of them may work on one database."""
+
+    def __init__(self, domain: Domain, settings: LoopSettings, name: str, version: str) -> None:
+        self._domain = domain
+        self._settings = settings
+        self._name = name
+        self._version = version
+        self._runs = HeldRuns()
+        self._wake = asyncio.Event()
+        self._full_pass = True
+        self._renew = False
+        self.draining = False
+        self.instance = new_instance(name)
+        self.outcomes: Counter[str] = Counter()
+        self.late_results = 0
+        self._recorder = Recorder(domain.queue, domain.spool, self._recorded)
+        self.passes = Passes(domain, settings, self._runs, self._finished)
+
+    async def run(self, stop: asyncio.Event) -> int:
+        """Work until ``stop`` is set, then cancel what runs and end.
+
+        Returns how many runs could not be ended within the grace period or whose end could not
+        be written; those stay ``running`` until others release them.
+        """
+        async with self._background():
+            await self._recover()
+            while not stop.is_set():
+                await self._live(stop)
+            return await self._recorder.settle(WRITE_DEADLINE) + len(self.passes.tasks)
+
+    def wake(self) -> None:
+        """Have a full pass follow at once; to be called in the event loop's thread."""
+        self._full_pass = True
+        self._wake.set()
+
+    # -- one life: from a registration to its end ---------------------------------------------
+
+    async def _live(self, stop: asyncio.Event) -> None:
+        """Register under a new name, beat and pass; until asked to stop or struck off."""
+        if not await self._register(stop):
+            return
+        heartbeat = self._heartbeat()
+        heartbeat.start()
+        try:
+            await self._pass_until_ended(stop)
+            await self._end_runs(StopReason.SHUTDOWN if stop.is_set() else StopReason.LEASE_LOST)
+        finally:
+            await asyncio.to_thread(heartbeat.stop)
+        await self._deregister()
+
+    async def _register(self, stop: asyncio.Event) -> bool:
+        """Keep trying while the database is away: it will come back at night, too."""
+        self._renew = False
+        while not stop.is_set():
+            self.instance = new_instance(self._name)
+            try:
+                await self._domain.servers.register(
+                    self.instance,
+                    socket.gethostname(),
+                    os.getpid(),
+                    self._version,
+                    self._settings.max_concurrent_runs,
+                )
+            except (LeitstandError, psycopg.Error) as error:
+                log.warning("cannot register", error=str(error).strip())
+                await _first_of(stop, seconds=1.0)
+            else:
+                log.info("registered", instance=self.instance)
+                return True
+        return False
+
+    async def _deregister(self) -> None:
+        if self.passes.tasks:
+            return  # the row says who left these runs behind
+        try:
+            await self._domain.servers.deregister(self.instance)
+        except (LeitstandError, psycopg.Error) as error:
+            log.warning("cannot deregister", error=str(error).strip())
+
+    async def _pass_until_ended(self, stop: asyncio.Event) -> None:
+        while not (stop.is_set() or self._renew):
+            self._wake.clear()
+            full, self._full_pass = self._full_pass, False
+            if full:
+                await self.passes.full(self.instance, claim=not self.draining)
+            elif not self.draining:
+                await self.passes.start(self.instance)
+            if not await _first_of(self._wake, stop, seconds=await self._pause()):
+                self._full_pass = True
+
+    async def _pause(self) -> float:
+        """Seconds until the next pass: a tick, or less when something planned is due sooner."""
+        if self._wake.is_set():
+            return 0.0
+        try:
+            planned = await self._domain.queue.next_wake()
+        except (DatabaseUnavailableError, psycopg.Error):
+            planned = None
+        if planned is None:
+            return self._settings.tick
+        return min(self._settings.tick, max(0.01, planned))
+
+    async def _end_runs(self, reason: StopReason) -> None:
+        """Cancel all runs and wait for them, at most the grace period."""
+        for held in self._runs:
+            if held.executing:
+                held.stop(reason)
+        tasks = self.passes.tasks
+        if not tasks:
+            return
+        _, left = await asyncio.wait(tasks, timeout=self._settings.shutdown_grace)
+        if left:
+            names = sorted(task.get_name() for task in left)
+            log.warning("runs are still active; they are left to their lease", runs=names)
+
+    # -- beside the passes --------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _background(self) -> AsyncIterator[None]:
+        duties = [self._recorder.run(), self._domain.reports.run()]
+        if self._settings.listen:
+            duties.append(self._listener().run())
+        tasks = [asyncio.create_task(duty) for duty in duties]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _listener(self) -> Listener:
+        return Listener(self._domain.database.conninfo, [CHANNEL], self._notified, on_gap=self.wake)
+
+    def _heartbeat(self) -> Heartbeat:
+        loop = asyncio.get_running_loop()
+        return Heartbeat(
+            self._domain.database.conninfo,
+            self.instance,
+            self._runs,
+            self._settings,
+            on_news=lambda news: loop.call_soon_threadsafe(self._told, news),
+        )
+
+    def _notified(self, channel: str, payload: str) -> None:
+        what, _, whom = payload.partition(":")
+        if what == "cancel":
+            held = self._runs.get(int(whom)) if whom.isdigit() else None
+            if held is not None and held.executing and held.stop_reason is None:
+                held.stop(StopReason.PERSON)
+        elif what == "drain":
+            if whom == self.instance:
+                self.drain()
+        else:
+            self.wake()
+
+    def drain(self) -> None:
+        """Claim and start nothing more; what runs goes on."""
+        if not self.draining:
+            log.info("draining: no further runs are claimed", instance=self.instance)
+        self.draining = True
+
+    def _told(self, news: News) -> None:
+        if news is News.DRAINING:
+            self.drain()
+        else:
+            self._renew = True
+            self.wake()
+
+    # -- results ------------------------------------------------------------------------------
+
+    def _finished(self, finished: FinishedRun) -> None:
+        self._recorder.add(finished)
+        self._wake.set()
+
+    def _recorded(self, finished: FinishedRun, written: bool) -> None:
+        held = self._runs.get(finished.lease.run_id)
+        if held is not None:
+            self._runs.remove(held)
+        if written:
+            self.outcomes[finished.outcome.status.value] += 1
+        else:
+            self.late_results += 1
+        self._wake.set()
+
+    async def _recover(self) -> None:
+        try:
+            await self._recorder.recover()
+        except (DatabaseUnavailableError, psycopg.Error) as error:
+            log.warning("kept results could not be written yet", error=str(error).strip())
+
+
+async def _first_of(*events: asyncio.Event, seconds: float) -> bool:
+    """Wait until one of the events is set, at most ``seconds``; whether one was."""
+    waiters = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        done, _ = await asyncio.wait(waiters, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for waiter in waiters:
+            waiter.cancel()
+    return bool(done)

@@ -1,0 +1,108 @@
+"""One pass of a control server: release, claim, start; each step on its own feet."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+import psycopg
+import structlog
+
+from leitstand.errors import LeitstandError
+from leitstand.jobs.domain import Domain
+from leitstand.jobs.held_run import HeldRun, HeldRuns
+from leitstand.jobs.loop_settings import LoopSettings
+from leitstand.jobs.queue import FinishedRun
+from leitstand.jobs.rescuer import Rescuer
+from leitstand.jobs.scheduler import Scheduler
+
+log = structlog.get_logger(__name__)
+
+
+class Passes:
+    """The steps of the loop, and the tasks of the runs that they start."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        settings: LoopSettings,
+        runs: HeldRuns,
+        on_finished: Callable[[FinishedRun], None],
+    ) -> None:
+        self._rescuer = Rescuer(domain.database, domain.queue, settings.stale_after)
+        self._scheduler = Scheduler(
+            domain.database, domain.jobs, domain.queue, settings.late_tolerance
+        )
+        self._queue = domain.queue
+        self._runner = domain.runner
+        self._runs = runs
+        self._max_runs = settings.max_concurrent_runs
+        self._fence_after = settings.fence_after
+        self._on_finished = on_finished
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.released = 0
+        self.failed_steps = 0
+        self.last_completed = time.monotonic()
+
+    @property
+    def tasks(self) -> frozenset[asyncio.Task[None]]:
+        """The tasks of the runs that are being carried out."""
+        return frozenset(self._tasks)
+
+    async def full(self, instance: str, claim: bool = True) -> None:
+        """Release what is stale, claim what is due, start what is queued.
+
+        A failing step is logged and does not stop the later ones. Without ``claim`` (draining)
+        only the release is left.
+        """
+        sound = await self._step("release stale runs", self._release)
+        if claim:
+            sound = await self._step("claim due jobs", self._claim) and sound
+            sound = await self.start(instance) and sound
+        if sound:
+            self.last_completed = time.monotonic()
+
+    async def start(self, instance: str) -> bool:
+        """Start queued runs while there are free slots and runs to take."""
+        return await self._step("start queued runs", lambda: self._start(instance))
+
+    async def _step(self, name: str, step: Callable[[], Awaitable[None]]) -> bool:
+        try:
+            await step()
+        except (LeitstandError, psycopg.Error) as error:
+            log.error("a step of the pass failed", step=name, error=str(error).strip())  # noqa: TRY400 -- the reason is enough
+        except Exception:  # an unforeseen fault in one step may not stop the others
+            log.exception("a step of the pass failed unexpectedly", step=name)
+        else:
+            return True
+        self.failed_steps += 1
+        return False
+
+    async def _release(self) -> None:
+        self.released += len(await self._rescuer.run_once())
+
+    async def _claim(self) -> None:
+        """Claim batches of twice the concurrency limit until nothing more is due."""
+        limit = 2 * self._max_runs
+        while (await self._scheduler.run_once(limit)).jobs == limit:
+            pass
+
+    async def _start(self, instance: str) -> None:
+        while (free := self._max_runs - len(self._tasks)) > 0:
+            vouched_at = time.monotonic()
+            started = await self._queue.start(instance, free)
+            for run in started:
+                held = HeldRun(run, vouched_at, self._fence_after, self._runner.children)
+                self._runs.add(held)
+                self._spawn(held)
+            if len(started) < free:
+                return
+
+    def _spawn(self, held: HeldRun) -> None:
+        task = asyncio.create_task(self._carry_out(held), name=f"run-{held.lease.run_id}")
+        held.attach(task)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _carry_out(self, held: HeldRun) -> None:
+        finished = await self._runner.carry_out(held)
+        self._on_finished(finished)

@@ -1,0 +1,358 @@
+"""The ledger of runs: the only code that reads and writes runs, run_logs and late_results.
+
+Every write on behalf of a run's owner carries the fencing token and changes nothing when the
+token is no longer the current one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+import structlog
+from psycopg.errors import UniqueViolation
+
+from leitstand.errors import ConflictError, FailureClass, NotFoundError
+from leitstand.jobs.dependencies import DependencyOutcome
+from leitstand.jobs.executor import Result
+from leitstand.jobs.job import Job
+from leitstand.jobs.outcome import Outcome
+from leitstand.jobs.run import Lease, Run, StartedRun
+from leitstand.jobs.run_status import RunStatus
+from leitstand.store.database import Connection, Database, load_queries
+from leitstand.store.jsonb import to_jsonb
+
+log = structlog.get_logger(__name__)
+queries = load_queries(__file__)
+
+CHANNEL = "leitstand_jobs"
+"""NOTIFY channel; payloads are ``queued``, ``cancel:RUN`` and ``drain:INSTANCE``."""
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """How a run ended, ready to be written: a retry is due when ``retry_delay`` is not None."""
+
+    lease: Lease
+    outcome: Outcome
+    result: Result | None = None
+    error_detail: str | None = None
+    retry_delay: float | None = None
+    no_retry_reason: str | None = None
+
+    def as_document(self) -> dict[str, Any]:
+        """The JSON form that ``finish_runs`` reads, that late results and the spool keep."""
+        result = self.result or Result()
+        return {
+            "id": self.lease.run_id,
+            "token": self.lease.fencing_token,
+            "status": self.outcome.status.value,
+            "bytes_processed": result.bytes_processed,
+            "bytes_written": result.bytes_written,
+            "objects_processed": result.objects_processed,
+            "objects_skipped": result.objects_skipped,
+            "skip_reasons": list(result.skip_reasons[:20]),
+            "error_code": self.outcome.error_code,
+            "error_message": self.outcome.error_message,
+            "error_detail": self.error_detail,
+            "failure_class": self.outcome.failure_class,
+            "no_retry_reason": self.no_retry_reason,
+            "retry_delay": self.retry_delay,
+            "result": dict(result.result),
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """The inverse of ``as_document``."""
+        failure_class = document["failure_class"]
+        return cls(
+            lease=Lease(document["id"], document["token"]),
+            outcome=Outcome(
+                RunStatus(document["status"]),
+                document["error_code"],
+                document["error_message"],
+                FailureClass(failure_class) if failure_class else None,
+            ),
+            result=Result(
+                bytes_processed=document["bytes_processed"],
+                bytes_written=document["bytes_written"],
+                objects_processed=document["objects_processed"],
+                objects_skipped=document["objects_skipped"],
+                skip_reasons=tuple(document["skip_reasons"]),
+                result=document["result"],
+            ),
+            error_detail=document["error_detail"],
+            retry_delay=document["retry_delay"],
+            no_retry_reason=document["no_retry_reason"],
+        )
+
+
+@dataclass(frozen=True)
+class StaleRun:
+    """A running run whose owner has been silent too long, locked for this transaction."""
+
+    run: Run
+    max_attempts: int
+    backoff: float
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """A piece of a run's log: one or more lines."""
+
+    id: int
+    logged_at: datetime
+    text: str
+
+
+class Queue:
+    """Runs: created, claimed, vouched for, finished, looked at."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # -- creating -----------------------------------------------------------------------------
+
+    async def create_scheduled(
+        self, connection: Connection, job: Job, planned: datetime, not_before: datetime
+    ) -> int | None:
+        """Queue the run of one occurrence in the caller's transaction.
+
+        Returns its id, or None when the occurrence has its run already, or another run of an
+        exclusive job is waiting.
+        """
+        document = {
+            "job_id": job.id,
+            "job": job.name,
+            "kind": job.kind,
+            "exclusive": job.exclusive,
+            "scheduled_at": planned,
+            "not_before": not_before,
+            "priority": job.priority,
+            "group_name": job.group,
+        }
+        rows = queries.create_scheduled_runs(connection, runs=to_jsonb([document]))
+        created = [row["id"] async for row in rows]
+        return created[0] if created else None
+
+    async def request(self, job: str, user: str | None = None, by: str = "user") -> Run:
+        """Queue a run of the job now and wake the servers; consumes no occurrence.
+
+        Raises NotFoundError for an unknown job, ConflictError when a run of it is waiting
+        already (one that is running is no obstacle).
+        """
+        async with self._database.transaction() as connection:
+            return await self.request_in(connection, job, user, by)
+
+    async def request_in(
+        self, connection: Connection, job: str, user: str | None = None, by: str = "user"
+    ) -> Run:
+        """As ``request``, in the caller's transaction."""
+        row = await queries.create_requested_run(
+            connection, job=job, trigger_user=user, trigger_by=by
+        )
+        if row is not None:
+            return Run.from_row(row)
+        waiting = await queries.waiting_run(connection, job=job)
+        if waiting is None:
+            raise NotFoundError(f"no job is named {job!r}", remedy="See `leitstand job list`.")
+        raise ConflictError(
+            f"run {waiting['id']} of {job!r} is waiting already",
+            remedy=f"Wait for it, or cancel it: leitstand run cancel {waiting['id']}",
+        )
+
+    async def retry(self, run_id: int, user: str | None = None) -> Run:
+        """Queue a further attempt of a final run now; ConflictError if one is waiting already."""
+        async with self._database.transaction() as connection:
+            row = await queries.retry_run(connection, id=run_id, who=user)
+        if row is not None:
+            return Run.from_row(row)
+        run = await self.get(run_id)
+        if not run.status.is_final:
+            raise ConflictError(f"run {run_id} is {run.status.value}; only ended runs are retried")
+        if run.job_id is None:
+            raise ConflictError(f"the job of run {run_id} no longer exists")
+        raise ConflictError(f"another run of {run.job!r} is waiting already")
+
+    # -- claiming and finishing ---------------------------------------------------------------
+
+    async def start(self, owner: str, slots: int) -> list[StartedRun]:
+        """Claim up to ``slots`` queued runs for ``owner``, within priorities and group limits.
+
+        A run is claimed by exactly one of any number of callers. Losing a race is normal and
+        gives fewer runs, or none.
+        """
+        try:
+            async with self._database.transaction() as connection, connection.pipeline():
+                await connection.execute(queries.lock_groups.sql)
+                rows = queries.start_runs(connection, owner=owner, slots=slots)
+                started = [StartedRun.from_row(row) async for row in rows]
+        except UniqueViolation:
+            log.debug("lost the race for a run", owner=owner)
+            return []
+        return sorted(started, key=lambda s: (-s.run.priority, s.run.scheduled_at, s.run.id))
+
+    async def stale(self, connection: Connection, stale_after: float) -> list[StaleRun]:
+        """Lock runs without a heartbeat for ``stale_after`` seconds, by the database's clock."""
+        rows = queries.stale_runs(connection, stale=stale_after)
+        return [
+            StaleRun(Run.from_row(row), row["job_max_attempts"], row["job_backoff"])
+            async for row in rows
+        ]
+
+    async def finish(self, finished: Sequence[FinishedRun]) -> set[int]:
+        """Write outcomes and queue retries in one transaction; returns the ids that were written.
+
+        For the others the lease was lost: their results are stored beside the run.
+        """
+        async with self._database.transaction() as connection:
+            return await self.finish_in(connection, finished)
+
+    async def finish_in(self, connection: Connection, finished: Sequence[FinishedRun]) -> set[int]:
+        """As ``finish``, in the caller's transaction."""
+        documents = [f.as_document() for f in finished]
+        rows = queries.finish_runs(connection, outcomes=to_jsonb(documents))
+        written = {row["id"] async for row in rows}
+        await self._queue_retries(connection, finished, written)
+        late = [document for document in documents if document["id"] not in written]
+        if late:
+            await queries.store_late_results(connection, outcomes=to_jsonb(late))
+            log.warning(
+                "lost lease: results stored beside their runs", runs=[d["id"] for d in late]
+            )
+        return written
+
+    async def _queue_retries(
+        self, connection: Connection, finished: Sequence[FinishedRun], written: set[int]
+    ) -> None:
+        retried = [
+            f.lease.run_id
+            for f in finished
+            if f.retry_delay is not None and f.lease.run_id in written
+        ]
+        if not retried:
+            return
+        rows = queries.queue_next_attempts(connection, ids=retried)
+        queued = [row async for row in rows]
+        if len(queued) < len(retried):
+            await queries.mark_not_retried(connection, ids=retried)
+
+    async def next_wake(self) -> float | None:
+        """Seconds until something planned is due, by the database's clock; None: nothing is."""
+        async with self._database.connection() as connection:
+            row = await queries.next_wake(connection)
+        seconds: float | None = row["seconds"]
+        return seconds
+
+    # -- while it runs ------------------------------------------------------------------------
+
+    async def append_logs(self, entries: Sequence[tuple[Lease, str]]) -> None:
+        """Add to the logs of running runs; nothing is added for a lost lease."""
+        documents = [
+            {"id": lease.run_id, "token": lease.fencing_token, "text": text}
+            for lease, text in entries
+        ]
+        async with self._database.connection() as connection:
+            await queries.append_logs(connection, logs=to_jsonb(documents))
+
+    async def set_progress(self, entries: Sequence[tuple[Lease, float | None, str | None]]) -> None:
+        """Replace the progress of running runs; nothing is written for a lost lease."""
+        documents = [
+            {
+                "id": lease.run_id,
+                "token": lease.fencing_token,
+                "percent": percent,
+                "message": message,
+            }
+            for lease, percent, message in entries
+        ]
+        async with self._database.connection() as connection:
+            await queries.set_progress(connection, progress=to_jsonb(documents))
+
+    async def dependency_outcomes(self, names: Sequence[str]) -> list[DependencyOutcome]:
+        """What the last ended run of each named job came to."""
+        async with self._database.connection() as connection:
+            rows = queries.dependency_outcomes(connection, names=list(names))
+            return [
+                DependencyOutcome(
+                    row["name"],
+                    row["exists_now"],
+                    RunStatus(row["status"]) if row["status"] else None,
+                )
+                async for row in rows
+            ]
+
+    async def cancel(self, run_id: int, user: str | None = None) -> Run:
+        """Cancel a queued run at once, or ask the owner of a running one to stop it.
+
+        The request is accepted also when the owner is dead: the run then ends as cancelled when
+        its lease is released. Raises ConflictError for a final run.
+        """
+        async with self._database.transaction() as connection:
+            row = await queries.cancel_queued(connection, id=run_id, who=user)
+            row = row or await queries.request_cancel(connection, id=run_id, who=user)
+        if row is not None:
+            return Run.from_row(row)
+        run = await self.get(run_id)
+        raise ConflictError(f"run {run_id} has ended already: {run.status.value}")
+
+    # -- looking ------------------------------------------------------------------------------
+
+    async def get(self, run_id: int) -> Run:
+        """The run; raises NotFoundError."""
+        async with self._database.connection() as connection:
+            row = await queries.get_run(connection, id=run_id)
+        if row is None:
+            raise NotFoundError(f"there is no run {run_id}", remedy="See `leitstand run list`.")
+        return Run.from_row(row)
+
+    async def list_runs(
+        self,
+        job: str | None = None,
+        status: RunStatus | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[Run]:
+        """Runs, newest first; ``before`` is the id that the page ends above."""
+        async with self._database.connection() as connection:
+            rows = queries.list_runs(
+                connection, job=job, status=status, before=before, max_rows=limit
+            )
+            return [Run.from_row(row) async for row in rows]
+
+    async def logs(self, run_id: int, after: int = 0) -> list[LogEntry]:
+        """Up to 500 pieces of the run's log that follow piece ``after``, in order."""
+        async with self._database.connection() as connection:
+            rows = queries.read_logs(connection, run_id=run_id, after=after)
+            return [LogEntry(row["id"], row["logged_at"], row["text"]) async for row in rows]
+
+    async def late_results(self, run_id: int) -> list[Mapping[str, Any]]:
+        """Results that came after their lease was lost."""
+        async with self._database.connection() as connection:
+            rows = queries.late_results_of(connection, run_id=run_id)
+            return [row async for row in rows]
+
+    async def active_counts(self) -> dict[str, int]:
+        """How many runs are queued and running."""
+        async with self._database.connection() as connection:
+            rows = queries.count_by_status(connection)
+            counts = {row["status"]: row["runs"] async for row in rows}
+        return {"queued": 0, "running": 0, **counts}
+
+    async def active_jobs(self) -> set[str]:
+        """The names of the jobs that have a queued or running run."""
+        async with self._database.connection() as connection:
+            return {row["job"] async for row in queries.active_jobs(connection)}
+
+    # -- history ------------------------------------------------------------------------------
+
+    async def prune(self, older_than: float, batch: int = 1000) -> int:
+        """Delete one batch of what ended more than ``older_than`` seconds ago; returns the count.
+
+        The newest run of each job stays. Short transactions: call it until it returns 0.
+        """
+        async with self._database.connection(deadline=30) as connection:
+            runs = await queries.prune_runs(connection, older_than=older_than, batch=batch)
+            rows = await queries.prune_non_runs(connection, older_than=older_than, batch=batch)
+        count: int = runs["gone"] + rows["gone"]
+        return count

@@ -1,0 +1,79 @@
+"""The ledger of control servers: who is there, how long silent, who should take no more work."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from leitstand.errors import NotFoundError
+from leitstand.store.database import Database, load_queries
+
+queries = load_queries(__file__)
+
+FORGET_AFTER = 86400.0
+"""Seconds after which a silent server that holds nothing is no longer listed."""
+
+
+@dataclass(frozen=True)
+class ServerInfo:
+    """A control server as others see it; ``silent_for`` and ``clock_skew`` are seconds."""
+
+    instance: str
+    host: str
+    pid: int
+    version: str
+    started_at: datetime
+    heartbeat_at: datetime
+    silent_for: float
+    clock_skew: float
+    draining: bool
+    max_concurrent_runs: int
+    running: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The server's JSON shape."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+class Servers:
+    """Control servers, by instance."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def register(
+        self, instance: str, host: str, pid: int, version: str, max_concurrent_runs: int
+    ) -> None:
+        """Add this server under a name that no other process has or had."""
+        async with self._database.connection() as connection:
+            await queries.forget_dead(connection, silent=FORGET_AFTER)
+            await queries.register(
+                connection,
+                instance=instance,
+                host=host,
+                pid=pid,
+                version=version,
+                max_concurrent_runs=max_concurrent_runs,
+            )
+
+    async def deregister(self, instance: str) -> None:
+        """Take a server that has ended out of the list; its leases expire by themselves."""
+        async with self._database.connection() as connection:
+            await queries.deregister(connection, instance=instance)
+
+    async def list_all(self) -> list[ServerInfo]:
+        """All servers that have been seen within a day, oldest first."""
+        async with self._database.connection() as connection:
+            rows = queries.list_servers(connection)
+            return [
+                ServerInfo(**{name: row[name] for name in ServerInfo.__dataclass_fields__})
+                async for row in rows
+            ]
+
+    async def drain(self, instance: str) -> None:
+        """Ask a server to claim nothing more; raises NotFoundError."""
+        async with self._database.connection() as connection:
+            row = await queries.drain(connection, instance=instance)
+        if row is None:
+            raise NotFoundError(
+                f"no control server is named {instance!r}", remedy="See `leitstand server list`."
+            )

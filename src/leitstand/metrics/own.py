@@ -1,0 +1,69 @@
+"""Renders Leitstand's own metrics; the domains hand them over through a small protocol."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import structlog
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
+
+from leitstand.errors import LeitstandError
+
+log = structlog.get_logger(__name__)
+
+SOURCE_TIMEOUT = 2.0
+"""Seconds that one source may take; after that its families are missing from the answer."""
+
+
+class Source(Protocol):
+    """A domain's metrics."""
+
+    name: str
+
+    async def collect(self) -> Sequence[Metric]:
+        """The families as they are now."""
+
+
+class _Collected(Collector):
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+class OwnMetrics:
+    """All sources as one page. A source that fails or hangs costs only its own families."""
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+
+    async def page(self) -> bytes:
+        """The text page; ``leitstand_core_source_up`` says which sources answered."""
+        collected = await asyncio.gather(*(self._collect(source) for source in self._sources))
+        up = GaugeMetricFamily("leitstand_core_up", "Whether this control server answers", 1)
+        answered = GaugeMetricFamily(
+            "leitstand_core_source_up", "Whether a source of metrics answered", labels=["source"]
+        )
+        families: list[Metric] = [up, answered]
+        for source, found in zip(self._sources, collected, strict=True):
+            answered.add_metric([source.name], 0 if found is None else 1)
+            families.extend(found or ())
+        registry = CollectorRegistry()
+        registry.register(_Collected(families))
+        return generate_latest(registry)
+
+    async def _collect(self, source: Source) -> Sequence[Metric] | None:
+        try:
+            async with asyncio.timeout(SOURCE_TIMEOUT):
+                return await source.collect()
+        except (LeitstandError, TimeoutError) as error:
+            log.warning("no metrics from a source", source=source.name, error=str(error))
+        except Exception:  # one domain's fault may not take all metrics away
+            log.exception("a source of metrics failed", source=source.name)
+        return None

@@ -1,0 +1,144 @@
+"""The way to the control database: a pool whose every call has a deadline."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import aiosql
+import psycopg
+from psycopg import sql
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from leitstand.errors import UnavailableError
+
+Connection = psycopg.AsyncConnection[DictRow]
+"""A connection in autocommit mode whose rows are dictionaries."""
+
+LIVENESS = {
+    # A half-open connection is noticed by the kernel, not only by our own clock.
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "application_name": "leitstand",
+}
+
+
+class DatabaseUnavailableError(UnavailableError):
+    """The control database did not answer within the deadline, or only as a read-only standby."""
+
+    code = "DATABASE_UNAVAILABLE"
+
+
+def load_queries(module_file: str) -> Any:
+    """The named queries of the ``.sql`` file beside ``module_file`` (a module's ``__file__``).
+
+    One method for each name, made at run time, so no type can list them.
+    """
+    return aiosql.from_path(
+        Path(module_file).with_suffix(".sql"), "apsycopg", mandatory_parameters=False
+    )
+
+
+def connection_options(deadline: float) -> dict[str, Any]:
+    """Keyword arguments for psycopg that keep any one call within about ``deadline`` seconds."""
+    return {
+        **LIVENESS,
+        "autocommit": True,
+        "connect_timeout": max(2, round(deadline)),
+        "tcp_user_timeout": int(deadline * 1000),
+    }
+
+
+class Database:
+    """A pool of connections; ``async with Database(...)`` opens and closes it.
+
+    A connection that met a timeout, an operational error or SQLSTATE 25006 (read-only: what was a
+    primary is now a standby) is closed and never handed out again.
+    """
+
+    def __init__(self, conninfo: str, *, pool_size: int = 10, deadline: float = 5.0) -> None:
+        self.conninfo = conninfo
+        self.deadline = deadline
+        self._pool = AsyncConnectionPool[Connection](
+            conninfo,
+            kwargs={**connection_options(deadline), "row_factory": dict_row},
+            min_size=1,
+            max_size=pool_size,
+            timeout=deadline,
+            reconnect_timeout=0,
+            configure=self._configure,
+            open=False,
+        )
+
+    async def __aenter__(self) -> Self:
+        await self._pool.open()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._pool.close(timeout=1)
+
+    @asynccontextmanager
+    async def connection(self, deadline: float | None = None) -> AsyncIterator[Connection]:
+        """A connection in autocommit mode for at most ``deadline`` seconds, waiting included.
+
+        Raises DatabaseUnavailableError when the time is over, the server is away, or it turned
+        read-only; errors of the statements themselves pass through.
+        """
+        limit = self.deadline if deadline is None else deadline
+        try:
+            async with (
+                asyncio.timeout(limit),
+                self._pool.connection(limit) as connection,
+                _closed_if_broken(connection),
+            ):
+                if limit != self.deadline:
+                    await _set_statement_timeout(connection, limit)
+                yield connection
+                if limit != self.deadline:
+                    await _set_statement_timeout(connection, self.deadline)
+        except (TimeoutError, PoolTimeout) as error:
+            raise DatabaseUnavailableError(
+                f"the control database did not answer within {limit:g} s"
+            ) from error
+        except psycopg.errors.ReadOnlySqlTransaction as error:
+            raise DatabaseUnavailableError("the control database is read-only") from error
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            # One broken connection after a restart means that the idle ones are broken, too.
+            await self._pool.drain()
+            raise DatabaseUnavailableError(
+                "the control database does not answer", detail=str(error).strip()
+            ) from error
+
+    @asynccontextmanager
+    async def transaction(self, deadline: float | None = None) -> AsyncIterator[Connection]:
+        """A connection inside one transaction: committed at the end, rolled back on any error."""
+        async with self.connection(deadline) as connection, connection.transaction():
+            yield connection
+
+    async def _configure(self, connection: Connection) -> None:
+        await _set_statement_timeout(connection, self.deadline)
+
+
+BROKEN = (
+    psycopg.OperationalError,
+    psycopg.errors.ReadOnlySqlTransaction,
+    asyncio.CancelledError,
+)
+
+
+@asynccontextmanager
+async def _closed_if_broken(connection: Connection) -> AsyncIterator[None]:
+    """Close the connection after errors that it cannot be trusted after."""
+    try:
+        yield
+    except BROKEN:
+        await connection.close()
+        raise
+
+
+async def _set_statement_timeout(connection: Connection, seconds: float) -> None:
+    timeout = sql.Literal(f"{int(seconds * 1000)}ms")
+    await connection.execute(sql.SQL("SET statement_timeout = {}").format(timeout))

@@ -1,0 +1,34 @@
+"""Turns Python values into JSON that PostgreSQL accepts, whatever text is in them."""
+
+import json
+import re
+from datetime import datetime
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+# An escaped backslash is matched first so that the text \u0000 (six characters) stays as it is.
+_NUL = re.compile(r"(\\\\)|\\u0000")
+
+
+def to_jsonb(value: object) -> Jsonb:
+    """``value`` as a jsonb parameter: times as RFC 3339, UUIDs as text.
+
+    PostgreSQL refuses NUL and lone surrogates in jsonb; both come from outside (a program's
+    output, a file name) and become U+FFFD and ``?``, so that such a text never costs a result.
+    """
+    return Jsonb(value, dumps=_dumps)
+
+
+def _dumps(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=_plain)
+    text = _NUL.sub(lambda match: match.group(1) or "\N{REPLACEMENT CHARACTER}", text)
+    return text.encode("utf-8", "replace").decode()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -1,0 +1,291 @@
+-- The control database's schema: the sum of all migrations, written by `make schema`.
+
+CREATE TABLE public.alembic_version (
+    version_num character varying(32) NOT NULL
+);
+
+CREATE TABLE public.drills (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone DEFAULT now() NOT NULL,
+    kind text NOT NULL,
+    source text NOT NULL,
+    success boolean NOT NULL,
+    detail text NOT NULL,
+    recovery_time double precision,
+    recovery_point_age double precision,
+    phases jsonb DEFAULT '{}'::jsonb NOT NULL,
+    canaries jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT drills_kind_check CHECK ((kind = ANY (ARRAY['database'::text, 'objects'::text])))
+);
+
+ALTER TABLE public.drills ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.drills_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE SEQUENCE public.fencing_token
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.job_groups (
+    name text NOT NULL,
+    max_running integer DEFAULT 1 NOT NULL,
+    CONSTRAINT job_groups_max_running_check CHECK ((max_running > 0))
+);
+
+CREATE TABLE public.jobs (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    tenant text DEFAULT 'main'::text NOT NULL,
+    kind text NOT NULL,
+    params jsonb DEFAULT '{}'::jsonb NOT NULL,
+    trigger_type text NOT NULL,
+    expression text DEFAULT ''::text NOT NULL,
+    timezone text DEFAULT 'UTC'::text NOT NULL,
+    event text,
+    anchor timestamp with time zone DEFAULT now() NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    managed boolean DEFAULT false NOT NULL,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    host text,
+    priority integer DEFAULT 0 NOT NULL,
+    group_name text,
+    timeout double precision,
+    depends_on text[] DEFAULT '{}'::text[] NOT NULL,
+    max_attempts integer DEFAULT 3 NOT NULL,
+    backoff double precision DEFAULT 60 NOT NULL,
+    misfire text DEFAULT 'once'::text NOT NULL,
+    misfire_limit integer DEFAULT 10 NOT NULL,
+    overlap text DEFAULT 'skip'::text NOT NULL,
+    window_policy text DEFAULT 'postpone'::text NOT NULL,
+    splay double precision DEFAULT 0 NOT NULL,
+    resume boolean DEFAULT false NOT NULL,
+    next_run_at timestamp with time zone,
+    schedule_error text,
+    skipped_runs bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT jobs_backoff_check CHECK ((backoff >= (0)::double precision)),
+    CONSTRAINT jobs_max_attempts_check CHECK ((max_attempts > 0)),
+    CONSTRAINT jobs_misfire_check CHECK ((misfire = ANY (ARRAY['once'::text, 'skip'::text, 'all'::text]))),
+    CONSTRAINT jobs_misfire_limit_check CHECK ((misfire_limit > 0)),
+    CONSTRAINT jobs_overlap_check CHECK ((overlap = ANY (ARRAY['skip'::text, 'queue'::text, 'allow'::text]))),
+    CONSTRAINT jobs_splay_check CHECK ((splay >= (0)::double precision)),
+    CONSTRAINT jobs_timeout_check CHECK ((timeout > (0)::double precision)),
+    CONSTRAINT jobs_trigger_type_check CHECK ((trigger_type = ANY (ARRAY['cron'::text, 'every'::text, 'at'::text, 'manual'::text, 'event'::text]))),
+    CONSTRAINT jobs_window_policy_check CHECK ((window_policy = ANY (ARRAY['postpone'::text, 'run'::text, 'only'::text])))
+);
+
+ALTER TABLE public.jobs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.jobs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.late_results (
+    id bigint NOT NULL,
+    run_id bigint NOT NULL,
+    fencing_token bigint NOT NULL,
+    recorded_at timestamp with time zone DEFAULT now() NOT NULL,
+    outcome jsonb NOT NULL
+);
+
+ALTER TABLE public.late_results ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.late_results_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.non_runs (
+    id bigint NOT NULL,
+    job_id bigint,
+    job text NOT NULL,
+    scheduled_at timestamp with time zone NOT NULL,
+    reason text NOT NULL,
+    detail text NOT NULL,
+    until timestamp with time zone,
+    count bigint DEFAULT 1 NOT NULL,
+    recorded_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT non_runs_count_check CHECK ((count > 0)),
+    CONSTRAINT non_runs_reason_check CHECK ((reason = ANY (ARRAY['missed'::text, 'postponed'::text, 'overlap'::text, 'group'::text, 'superseded'::text, 'schedule_error'::text])))
+);
+
+ALTER TABLE public.non_runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.non_runs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.run_logs (
+    id bigint NOT NULL,
+    run_id bigint NOT NULL,
+    logged_at timestamp with time zone DEFAULT now() NOT NULL,
+    text text NOT NULL
+);
+
+ALTER TABLE public.run_logs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.run_logs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.runs (
+    id bigint NOT NULL,
+    job_id bigint,
+    job text NOT NULL,
+    kind text NOT NULL,
+    status text DEFAULT 'queued'::text NOT NULL,
+    exclusive boolean NOT NULL,
+    attempt integer DEFAULT 1 NOT NULL,
+    correlation_id uuid DEFAULT gen_random_uuid() NOT NULL,
+    trigger_by text NOT NULL,
+    trigger_user text,
+    event jsonb,
+    scheduled_at timestamp with time zone NOT NULL,
+    queued_at timestamp with time zone DEFAULT now() NOT NULL,
+    not_before timestamp with time zone DEFAULT now() NOT NULL,
+    priority integer DEFAULT 0 NOT NULL,
+    group_name text,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    owner text,
+    fencing_token bigint,
+    heartbeat_at timestamp with time zone,
+    cancel_requested_at timestamp with time zone,
+    cancel_requested_by text,
+    progress_percent double precision,
+    progress_message text,
+    bytes_processed bigint DEFAULT 0 NOT NULL,
+    bytes_written bigint DEFAULT 0 NOT NULL,
+    objects_processed bigint DEFAULT 0 NOT NULL,
+    objects_skipped bigint DEFAULT 0 NOT NULL,
+    skip_reasons text[] DEFAULT '{}'::text[] NOT NULL,
+    error_code text,
+    error_message text,
+    error_detail text,
+    failure_class text,
+    next_attempt_at timestamp with time zone,
+    no_retry_reason text,
+    result jsonb,
+    CONSTRAINT runs_check CHECK (((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL))),
+    CONSTRAINT runs_check1 CHECK (((status <> 'running'::text) OR ((owner IS NOT NULL) AND (fencing_token IS NOT NULL)))),
+    CONSTRAINT runs_failure_class_check CHECK ((failure_class = ANY (ARRAY['transient'::text, 'permanent'::text]))),
+    CONSTRAINT runs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'partial_failure'::text, 'failed'::text, 'cancelled'::text]))),
+    CONSTRAINT runs_trigger_by_check CHECK ((trigger_by = ANY (ARRAY['schedule'::text, 'event'::text, 'user'::text, 'retry'::text, 'startup'::text])))
+)
+WITH (fillfactor='70');
+
+ALTER TABLE public.runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.runs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.servers (
+    instance text NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    version text NOT NULL,
+    max_concurrent_runs integer NOT NULL,
+    draining boolean DEFAULT false NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    heartbeat_at timestamp with time zone DEFAULT now() NOT NULL,
+    clock_skew double precision DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE ONLY public.alembic_version
+    ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
+
+ALTER TABLE ONLY public.drills
+    ADD CONSTRAINT drills_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.job_groups
+    ADD CONSTRAINT job_groups_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_name_key UNIQUE (name);
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.late_results
+    ADD CONSTRAINT late_results_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.non_runs
+    ADD CONSTRAINT non_runs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.run_logs
+    ADD CONSTRAINT run_logs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.runs
+    ADD CONSTRAINT runs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.servers
+    ADD CONSTRAINT servers_pkey PRIMARY KEY (instance);
+
+CREATE INDEX drills_by_kind ON public.drills USING btree (kind, id DESC);
+
+CREATE INDEX jobs_due ON public.jobs USING btree (next_run_at) WHERE (enabled AND (next_run_at IS NOT NULL));
+
+CREATE INDEX late_results_of_run ON public.late_results USING btree (run_id);
+
+CREATE INDEX non_runs_of_job ON public.non_runs USING btree (job_id, scheduled_at DESC);
+
+CREATE INDEX non_runs_recorded ON public.non_runs USING brin (recorded_at);
+
+CREATE INDEX run_logs_of_run ON public.run_logs USING btree (run_id, id);
+
+CREATE INDEX runs_finished ON public.runs USING brin (finished_at);
+
+CREATE INDEX runs_leased ON public.runs USING btree (owner) WHERE (status = 'running'::text);
+
+CREATE INDEX runs_of_job ON public.runs USING btree (job_id, id DESC);
+
+CREATE UNIQUE INDEX runs_one_per_attempt ON public.runs USING btree (correlation_id, attempt);
+
+CREATE UNIQUE INDEX runs_one_per_occurrence ON public.runs USING btree (job_id, scheduled_at) WHERE (trigger_by = 'schedule'::text);
+
+CREATE UNIQUE INDEX runs_one_running ON public.runs USING btree (job_id) WHERE ((status = 'running'::text) AND exclusive);
+
+CREATE UNIQUE INDEX runs_one_waiting ON public.runs USING btree (job_id) WHERE ((status = 'queued'::text) AND exclusive);
+
+CREATE INDEX runs_unsuccessful ON public.runs USING btree (id DESC) WHERE (status = ANY (ARRAY['partial_failure'::text, 'failed'::text, 'cancelled'::text]));
+
+CREATE INDEX runs_waiting ON public.runs USING btree (priority DESC, scheduled_at, id) WHERE (status = 'queued'::text);
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_group_name_fkey FOREIGN KEY (group_name) REFERENCES public.job_groups(name);
+
+ALTER TABLE ONLY public.late_results
+    ADD CONSTRAINT late_results_run_id_fkey FOREIGN KEY (run_id) REFERENCES public.runs(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.non_runs
+    ADD CONSTRAINT non_runs_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY public.run_logs
+    ADD CONSTRAINT run_logs_run_id_fkey FOREIGN KEY (run_id) REFERENCES public.runs(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.runs
+    ADD CONSTRAINT runs_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE SET NULL;

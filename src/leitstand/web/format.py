@@ -1,0 +1,44 @@
+"""How numbers and times look to people, on pages and in the tables of the command line."""
+
+from datetime import datetime
+
+
+def moment(value: datetime | None) -> str:
+    """A time in UTC to the second; a dash for none."""
+    return "–" if value is None else f"{value:%Y-%m-%d %H:%M:%S}"
+
+
+def seconds(value: float | None) -> str:
+    """A duration such as ``0.4 s``, ``12 s``, ``3 min 20 s``, ``2 h 5 min``, ``4 d 1 h``."""
+    if value is None:
+        return "–"
+    if value < 10:
+        return f"{value:.1f} s"
+    total = round(value)
+    for unit, name, below, part in (
+        (86400, "d", 3600, "h"),
+        (3600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
+        if total >= unit:
+            rest = total % unit // below
+            return f"{total // unit} {name}" + (f" {rest} {part}" if rest else "")
+    return f"{total} s"
+
+
+def age(value: datetime | None, now: datetime) -> str:
+    """How long ago, as ``seconds`` writes it; a dash for never."""
+    return "–" if value is None else seconds(max(0.0, (now - value).total_seconds()))
+
+
+def size(value: float | None) -> str:
+    """Bytes with a binary unit, three digits: ``512 B``, ``1.50 KiB``, ``23.4 GiB``."""
+    if value is None:
+        return "–"
+    number = float(value)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if number < 1024 or unit == "TiB":
+            digits = 0 if unit == "B" else max(0, 3 - len(str(int(number))))
+            return f"{number:.{digits}f} {unit}"
+        number /= 1024
+    raise AssertionError("unreachable")

@@ -1,0 +1,64 @@
+"""Serves the site inside an event loop that is not uvicorn's own."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+
+import uvicorn
+from fastapi import FastAPI
+
+from leitstand.errors import LeitstandError
+
+CLOSE_PATIENCE = 5
+"""Seconds that open requests get when the server ends."""
+
+
+class ListenError(LeitstandError):
+    """The address for HTTP cannot be used."""
+
+    code = "LISTEN"
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handlers: the end of the process is decided elsewhere."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; ListenError says why there is none."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise ListenError(
+            f"cannot listen on {host}:{port}: {error.strerror}",
+            remedy="Set server.listen to a free address, or stop what uses this one.",
+        ) from error
+    return listener
+
+
+@contextlib.asynccontextmanager
+async def serving(app: FastAPI, listener: socket.socket) -> AsyncIterator[None]:
+    """Answer requests for as long as the context lasts; ready when it is entered."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=CLOSE_PATIENCE,
+    )
+    server = _Server(config)
+    task = asyncio.create_task(server.serve([listener]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await task
