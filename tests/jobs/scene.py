@@ -10,24 +10,26 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from leitstand.errors import FailureClass, LeitstandError, NotFoundError
-from leitstand.jobs import (
+from leitstand.execution import (
     Children,
     CommandExecutor,
-    ControlServer,
-    Domain,
     Executor,
     Isolation,
+    Kinds,
+    Params,
+    Reporter,
+    Result,
+    RunFacts,
+)
+from leitstand.jobs import (
+    ControlServer,
+    Domain,
     JobLedger,
     JobSpec,
-    Kinds,
     LoopSettings,
-    Params,
     Queue,
-    Reporter,
     ReportWriter,
-    Result,
     Run,
-    RunFacts,
     Runner,
     RunStatus,
     Servers,

@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripts.write_cron_golden import GOLDEN_FILE, golden_text
 
 from leitstand.errors import LeitstandError
 from leitstand.jobs.cron import NAMED
 from leitstand.jobs.trigger import ScheduleError
+from scripts.write_cron_golden import GOLDEN_FILE, golden_text
 from tests.jobs.cron_oracle import slots
 from tests.jobs.cron_samples import cron_samples
 from tests.jobs.schedules import START, cron, local, next_times, shown

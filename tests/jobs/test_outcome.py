@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leitstand.errors import FailureClass, UnavailableError
-from leitstand.jobs.executor import Result
+from leitstand.execution.executor import Result
 from leitstand.jobs.outcome import LONGEST_MESSAGE, Outcome, decide_outcome
 from leitstand.jobs.run_status import FINAL, TRANSITIONS, RunStatus
 

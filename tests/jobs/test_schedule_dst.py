@@ -24,8 +24,9 @@ ZONES = (
     "America/Havana",
     "Africa/Cairo",
     "Africa/Casablanca",
+    "America/Nuuk",
 )
-"""Changes at 1, 2 and 3 o'clock and at midnight, by 30 and 60 minutes, in both hemispheres."""
+"""Changes by 30 and 60 minutes, in both hemispheres, by day and up to, at and from midnight."""
 
 EXPRESSIONS = cron_samples(400, seed=34)
 
@@ -95,27 +96,23 @@ def test_asked_within_the_repeated_hour() -> None:
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_fuzz_always_advances(zone: str) -> None:
-    """Case 34: 7 zones x all changes 2024-2028 x 400 expressions, also asked in fold=1."""
+    """Case 34: 8 zones x all changes 2024-2028 x 400 expressions, also asked in fold=1."""
     random = Random(zone)
     for expression in EXPRESSIONS:
         schedule = cron(expression, zone)
         for change in changes(zone):
-            assert_advances(schedule, change - random.random() * timedelta(hours=3))
-            # The hour after a change is where clocks show the repeated times for the second time.
-            assert_advances(schedule, change + random.random() * timedelta(hours=1))
-
-
-def assert_advances(schedule: Schedule, asked: datetime) -> None:
-    following = schedule.next_after(asked)
-    assert following is not None
-    assert following > asked
+            # Half of the questions fall before the change, half into what may be repeated time.
+            asked = change + random.uniform(-1, 1) * timedelta(hours=1)
+            following = schedule.next_after(asked)
+            assert following is not None
+            assert following > asked
 
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_fuzz_agrees_with_the_oracle(zone: str) -> None:
     """Case 34: the slots of two days around a change, found minute by minute."""
     random = Random(zone)
-    for expression in random.sample(EXPRESSIONS, 25):
+    for expression in random.sample(EXPRESSIONS, 15):
         after = random.choice(changes(zone)) - timedelta(hours=20)
         until = after + timedelta(days=2)
         expected = slots(expression, ZoneInfo(zone), after, until)

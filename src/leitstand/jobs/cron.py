@@ -81,12 +81,16 @@ class CronSchedule:
         days = [first + n * DAY for n in range((last - first).days + 1)]
         starts = [self._start_of(day) for day in days]
         matching = self._matching_days(first, last)
-        whole_days = zip(days, starts, starts[1:], strict=False)
-        return (
-            self._count_singly(after, starts[0])
-            + sum(self._count_day(start, end, day in matching) for day, start, end in whole_days)
-            + self._count_singly(starts[-1], until)
-        )
+        count = self._count_singly(after, starts[0]) + self._count_singly(starts[-1], until)
+        regular = False
+        for day, start, end in zip(days, starts, starts[1:], strict=False):
+            # What falls into a gap that ends at midnight is a slot of the day after.
+            before, regular = regular, end - start == DAY
+            if not (before and regular):
+                count += self._count_singly(start, end)
+            elif day in matching:
+                count += self.slots_per_day
+        return count
 
     def _slots_after(self, t: datetime) -> Iterator[datetime]:
         """All slots later than ``t`` (in UTC), in order."""
@@ -122,11 +126,6 @@ class CronSchedule:
     def _count_singly(self, after: datetime, until: datetime) -> int:
         slots = self._slots_after(after.astimezone(UTC))
         return sum(1 for _ in takewhile(lambda slot: slot <= until, slots))
-
-    def _count_day(self, start: datetime, end: datetime, matches: bool) -> int:
-        if end - start != DAY:
-            return self._count_singly(start, end)
-        return self.slots_per_day if matches else 0
 
     def _start_of(self, day: date) -> datetime:
         """Just before the day's first moment, so that a slot at midnight is later."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from enum import Enum, auto
 
-from leitstand.jobs.child_handle import Children
+from leitstand.execution.child_handle import Children
 from leitstand.jobs.run import Lease, StartedRun
 
 
@@ -57,7 +57,8 @@ class HeldRun:
     def vouch(self, at: float) -> None:
         """A heartbeat that was sent after ``at`` (monotonic seconds) has been committed."""
         self.vouched_at = at
-        self._children.renew(self.lease.run_id, self.left())
+        if self.executing:
+            self._children.renew(self.lease.run_id, self.left())
 
     def stop(self, reason: StopReason) -> None:
         """Cancel the run's task; for a lost lease its children are killed first and at once.

@@ -5,7 +5,7 @@ import os
 import secrets
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import psycopg
@@ -34,7 +34,10 @@ def new_instance(configured: str = "") -> str:
 
 
 class ControlServer:
-    """Runs jobs until asked to stop. Any number of them may work on one database."""
+    """Runs jobs until asked to stop. Any number of them may work on one database.
+
+    ``on_run_ended`` is called in the event loop whenever the end of a run has been written.
+    """
 
     def __init__(self, domain: Domain, settings: LoopSettings, name: str, version: str) -> None:
         self._domain = domain
@@ -49,6 +52,7 @@ class ControlServer:
         self.instance = new_instance(name)
         self.outcomes: Counter[str] = Counter()
         self.late_results = 0
+        self.on_run_ended: Callable[[], object] = lambda: None
         self._recorder = Recorder(domain.queue, domain.spool, self._recorded)
         self.passes = Passes(domain, settings, self._runs, self._finished)
 
@@ -217,6 +221,7 @@ class ControlServer:
         else:
             self.late_results += 1
         self._wake.set()
+        self.on_run_ended()
 
     async def _recover(self) -> None:
         try:

@@ -13,8 +13,8 @@ import structlog
 from psycopg.errors import UniqueViolation
 
 from leitstand.errors import ConflictError, FailureClass, NotFoundError
+from leitstand.execution.executor import Result
 from leitstand.jobs.dependencies import DependencyOutcome
-from leitstand.jobs.executor import Result
 from leitstand.jobs.job import Job
 from leitstand.jobs.outcome import Outcome
 from leitstand.jobs.run import Lease, Run, StartedRun
@@ -338,6 +338,10 @@ class Queue:
             rows = queries.count_by_status(connection)
             counts = {row["status"]: row["runs"] async for row in rows}
         return {"queued": 0, "running": 0, **counts}
+
+    async def readable(self) -> None:
+        """Really read the queue; raises what the database raises."""
+        await self.active_counts()
 
     async def active_jobs(self) -> set[str]:
         """The names of the jobs that have a queued or running run."""

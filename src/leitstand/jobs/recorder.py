@@ -91,14 +91,19 @@ class Recorder:
         """One result that the database refuses may not hold up the others."""
         for finished in batch:
             try:
-                written = await self._queue.finish([finished])
-            except DatabaseUnavailableError:
+                self._done([finished], await self._write_one(finished))
+            except (DatabaseUnavailableError, psycopg.Error) as error:
+                run = finished.lease.run_id
+                log.warning("a result waits for the database", run=run, error=str(error).strip())
                 return False
-            except psycopg.Error as error:
-                log.exception("the database refuses a result", run=finished.lease.run_id)
-                written = await self._queue.finish([_without_result(finished, error)])
-            self._done([finished], written)
         return True
+
+    async def _write_one(self, finished: FinishedRun) -> set[int]:
+        try:
+            return await self._queue.finish([finished])
+        except psycopg.DataError as error:
+            log.exception("the database refuses a result", run=finished.lease.run_id)
+            return await self._queue.finish([_without_result(finished, error)])
 
     def _done(self, batch: list[FinishedRun], written: set[int]) -> None:
         ids = {finished.lease.run_id for finished in batch}

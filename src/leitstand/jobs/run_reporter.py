@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 INTERVAL = 1.0
 """Seconds between two writes: how far what is shown may lag behind."""
 
-LINE_LIMIT = 10_000
+LINE_LIMIT = 40_000
 """Characters of one line that are kept."""
 
 RUN_LIMIT = 1_000_000

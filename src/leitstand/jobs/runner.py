@@ -9,11 +9,11 @@ from typing import Any
 import structlog
 
 from leitstand.errors import FailureClass, LeitstandError
-from leitstand.jobs.child_handle import Children
+from leitstand.execution.child_handle import Children
+from leitstand.execution.executor import Executor, Isolation, Params, Reporter, Result, RunFacts
+from leitstand.execution.kinds import Kinds
 from leitstand.jobs.dependencies import unsatisfied
-from leitstand.jobs.executor import Executor, Isolation, Params, Reporter, Result, RunFacts
 from leitstand.jobs.held_run import HeldRun, StopReason
-from leitstand.jobs.kinds import Kinds
 from leitstand.jobs.outcome import decide_outcome
 from leitstand.jobs.queue import FinishedRun, Queue
 from leitstand.jobs.retry import RetryPolicy, decide
@@ -25,6 +25,10 @@ log = structlog.get_logger(__name__)
 
 WorkerCall = Callable[[str, Mapping[str, Any], RunFacts, Reporter], Awaitable[Result]]
 """Carries out a WORKER-isolated kind in a process of its own: (kind, params, run, reporter)."""
+
+
+BACKSTOP = 60.0
+"""Seconds after a child's timeout, its grace included, until it counts as hanging."""
 
 
 class JobUnreadableError(LeitstandError):
@@ -89,7 +93,9 @@ class Runner:
         finally:
             held.ended()
         await asyncio.shield(self._reports.close(reporter))
-        return finish(held, ending, random.random())  # noqa: S311 -- jitter, not a secret
+        finished = finish(held, ending, random.random())  # noqa: S311 -- jitter, not a secret
+        tell(held.started, finished)
+        return finished
 
     async def _execute(self, started: StartedRun, reporter: Reporter) -> Result:
         if not started.job_found:
@@ -101,7 +107,7 @@ class Runner:
         executor = self._kinds.executor(started.run.kind)
         params = self._kinds.check(started.run.kind, started.params)
         try:
-            async with asyncio.timeout(started.timeout) as limit:
+            async with asyncio.timeout(patience(executor.isolation, started.timeout)) as limit:
                 return await self._call(executor, params, started, reporter)
         except TimeoutError as error:
             if not limit.expired():
@@ -118,6 +124,27 @@ class Runner:
         if executor.isolation is Isolation.WORKER:
             return await self._in_worker(executor.kind, started.params, facts, reporter)
         return await executor.execute(params, facts, reporter)
+
+
+def patience(isolation: Isolation, timeout: float | None) -> float | None:
+    """Seconds until the runner itself ends a run.
+
+    Child processes and workers are ended by their own supervisor, which knows what they said last;
+    here only a supervisor that hangs is caught.
+    """
+    if timeout is None or isolation is Isolation.INLINE:
+        return timeout
+    return timeout + BACKSTOP
+
+
+def tell(started: StartedRun, finished: FinishedRun) -> None:
+    """Log how a run ended: a line that nobody needs on success, a warning for anything else."""
+    outcome = finished.outcome
+    facts = {"run": started.run.id, "job": started.run.job, "status": outcome.status.value}
+    if outcome.status is RunStatus.SUCCEEDED:
+        log.debug("run ended", **facts)
+    else:
+        log.warning("run ended", **facts, code=outcome.error_code, message=outcome.error_message)
 
 
 def facts_of(started: StartedRun) -> RunFacts:

@@ -32,7 +32,7 @@ class DatabaseUnavailableError(UnavailableError):
     code = "DATABASE_UNAVAILABLE"
 
 
-def load_queries(module_file: str) -> Any:
+def load_queries(module_file: str) -> Any:  # noqa: ANN401 -- see below
     """The named queries of the ``.sql`` file beside ``module_file`` (a module's ``__file__``).
 
     One method for each name, made at run time, so no type can list them.
@@ -117,6 +117,11 @@ class Database:
         """A connection inside one transaction: committed at the end, rolled back on any error."""
         async with self.connection(deadline) as connection, connection.transaction():
             yield connection
+
+    async def round_trip(self) -> None:
+        """Ask the server for an answer; raises DatabaseUnavailableError when none comes."""
+        async with self.connection() as connection:
+            await connection.execute("SELECT 1")
 
     async def _configure(self, connection: Connection) -> None:
         await _set_statement_timeout(connection, self.deadline)

@@ -1,6 +1,7 @@
 """Turns Python values into JSON that PostgreSQL accepts, whatever text is in them."""
 
 import json
+import math
 import re
 from datetime import datetime
 from uuid import UUID
@@ -14,16 +15,31 @@ _NUL = re.compile(r"(\\\\)|\\u0000")
 def to_jsonb(value: object) -> Jsonb:
     """``value`` as a jsonb parameter: times as RFC 3339, UUIDs as text.
 
-    PostgreSQL refuses NUL and lone surrogates in jsonb; both come from outside (a program's
-    output, a file name) and become U+FFFD and ``?``, so that such a text never costs a result.
+    PostgreSQL refuses NUL, lone surrogates and NaN in jsonb; all come from outside (a program's
+    output, a file name) and become U+FFFD, ``?`` and null, so that none ever costs a result.
     """
     return Jsonb(value, dumps=_dumps)
 
 
 def _dumps(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=_plain)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=_plain, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, default=_plain)
     text = _NUL.sub(lambda match: match.group(1) or "\N{REPLACEMENT CHARACTER}", text)
     return text.encode("utf-8", "replace").decode()
+
+
+def _finite(value: object) -> object:
+    """``value`` with null for the numbers that JSON does not have (NaN and the infinities)."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: _finite(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_finite(item) for item in value]
+    return value
 
 
 def _plain(value: object) -> object:

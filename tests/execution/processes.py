@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from leitstand.jobs.child import ChildResult, ChildSpec
-from leitstand.jobs.child_handle import ChildHandle, Children
-from leitstand.jobs.process import run_child
+from leitstand.execution.child import ChildResult, ChildSpec
+from leitstand.execution.child_handle import ChildHandle, Children
+from leitstand.execution.process import run_child
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ENV = {"PATH": PATH}

@@ -1,6 +1,6 @@
 """The process that carries out one run of a WORKER-isolated executor and then ends.
 
-Started as ``python -m leitstand.jobs.worker`` under a guard. Standard input holds the Request;
+Started as ``python -m leitstand.execution.worker`` under a guard. Standard input holds the Request;
 messages go to what standard output is at the start, and anything that prints goes to standard
 error, which the server takes for log lines.
 """
@@ -15,8 +15,8 @@ import traceback
 from typing import Any
 
 from leitstand.errors import LeitstandError
-from leitstand.jobs.executor import Executor
-from leitstand.jobs.worker_protocol import (
+from leitstand.execution.executor import Executor
+from leitstand.execution.worker_protocol import (
     LogLine,
     Message,
     Progress,

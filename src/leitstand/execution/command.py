@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, field_validator, model_validator
 
 from leitstand.errors import FailureClass, LeitstandError
-from leitstand.jobs.child import (
+from leitstand.execution.child import (
     ChildResult,
     ChildSpec,
     LeaseLostError,
@@ -19,11 +19,11 @@ from leitstand.jobs.child import (
     StopReason,
     signal_name,
 )
-from leitstand.jobs.child_handle import ChildHandle, Children
-from leitstand.jobs.command_environment import command_environment
-from leitstand.jobs.executor import Isolation, Params, Reporter, Result, RunFacts
-from leitstand.jobs.output import KIB
-from leitstand.jobs.process import run_child
+from leitstand.execution.child_handle import ChildHandle, Children
+from leitstand.execution.command_environment import command_environment
+from leitstand.execution.executor import Isolation, Params, Reporter, Result, RunFacts
+from leitstand.execution.output import KIB
+from leitstand.execution.process import run_child
 
 ExitCode = Annotated[int, Field(ge=0, le=255)]
 PROGRESS = re.compile(r"::progress (\d{1,3}(?:\.\d+)?)%?(?: (.*))?")
@@ -115,7 +115,7 @@ class CommandExecutor:
 
     kind: ClassVar[str] = "command"
     params: ClassVar[type[Params]] = CommandParams
-    isolation: ClassVar[Isolation] = Isolation.INLINE
+    isolation: ClassVar[Isolation] = Isolation.CHILD
 
     def __init__(
         self,

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from leitstand.errors import FailureClass, LeitstandError
-from leitstand.jobs.executor import Result, RunFacts
-from leitstand.jobs.output import KIB, storable
+from leitstand.execution.executor import Result, RunFacts
+from leitstand.execution.output import KIB, storable
 
 MESSAGE_LIMIT = 256 * KIB
 """Bytes of one message: a result is shown with its run, it is not where data goes."""

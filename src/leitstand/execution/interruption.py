@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class Interrupted(BaseException):
+class Interrupted(KeyboardInterrupt):
     """The process was asked to end (SIGTERM) while blocking code ran."""
 
 

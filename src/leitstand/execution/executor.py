@@ -70,6 +70,8 @@ class Isolation(Enum):
 
     INLINE = auto()
     """In the server's event loop: only for code that awaits and never computes for long."""
+    CHILD = auto()
+    """In a child process that the executor starts, and that ends by the run's timeout itself."""
     WORKER = auto()
     """In a process of its own that dies with the server and can be killed."""
 

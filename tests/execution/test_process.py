@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from leitstand.jobs.child import ChildError, ChildSpec, SpawnStage, StopReason
-from leitstand.jobs.process import run_child
-from tests.jobs.processes import (
+from leitstand.execution.child import ChildError, ChildSpec, SpawnStage, StopReason
+from leitstand.execution.process import run_child
+from tests.execution.processes import (
     ENV,
     Started,
     bash,

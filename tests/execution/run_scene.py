@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from leitstand.jobs.executor import RunFacts
+from leitstand.execution.executor import RunFacts
 
 
 class Recorded:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from leitstand.errors import FailureClass, LeitstandError
-from leitstand.jobs.child_handle import Children
-from leitstand.jobs.executor import Result
-from leitstand.jobs.output import LogLimits
-from leitstand.jobs.worker_protocol import (
+from leitstand.execution.child_handle import Children
+from leitstand.execution.executor import Result
+from leitstand.execution.output import LogLimits
+from leitstand.execution.worker_protocol import (
     LOG_LINE_LIMIT,
     LogLine,
     Message,
@@ -24,11 +24,11 @@ from leitstand.jobs.worker_protocol import (
     decode,
     encode,
 )
-from leitstand.jobs.worker_run import run_in_worker
-from tests.jobs.processes import eventually, gone
-from tests.jobs.run_scene import Recorded, facts
+from leitstand.execution.worker_run import run_in_worker
+from tests.execution.processes import eventually, gone
+from tests.execution.run_scene import Recorded, facts
 
-FACTORY = "tests.jobs.worker_executors:make"
+FACTORY = "tests.execution.worker_executors:make"
 ROOT = str(Path(__file__).parents[2])
 PERMANENT, TRANSIENT = FailureClass.PERMANENT, FailureClass.TRANSIENT
 
@@ -82,7 +82,13 @@ async def test_a_result_with_everything_said_on_the_way() -> None:
     assert reporter.steps == [(50, "half")]
     logged = [line for line in reporter.lines if line in ("first", "second")]
     assert logged == ["first", "second"]
-    rest = ["from a thread \\udcff", "printed", "from a program", "\\xff raw"]
+    rest = [
+        "from a thread \\udcff",
+        "printed",
+        "from a program",
+        "\\xff raw",
+        '{"log": "no message"}',
+    ]
     assert sorted(reporter.lines) == sorted(logged + rest)
 
 
@@ -160,7 +166,8 @@ async def test_a_lost_lease_kills_a_worker_that_hangs() -> None:
 
 
 async def test_threads_and_programs_left_behind_keep_nobody() -> None:
-    result = await run("straggle")
+    async with asyncio.timeout(20):
+        result = await run("straggle")
     assert gone(result.result["pid"])
 
 
@@ -174,7 +181,7 @@ async def test_chatter_is_bounded_in_all() -> None:
 
 def test_a_worker_starts_light() -> None:
     """Each run pays for what its process imports: pydantic and asyncio, nothing of the server."""
-    program = "import leitstand.jobs.worker, sys; print(*sys.modules)"
+    program = "import leitstand.execution.worker, sys; print(*sys.modules)"
     shown = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
     heavy = {"psycopg", "structlog", "rich", "prometheus_client", "aiosql", "fastapi"}
     assert not heavy & set(shown.stdout.decode().split())

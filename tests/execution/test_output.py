@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leitstand.jobs.output import BoundedCapture, LineSplitter, LogLimits, storable
+from leitstand.execution.output import BoundedCapture, LineSplitter, LogLimits, storable
 
 chunks = st.lists(st.binary(max_size=40), max_size=20)
 SMALL = LogLimits(line=40, lines=5, size=200, tail=30, tail_lines=3)

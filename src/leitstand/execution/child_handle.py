@@ -4,7 +4,7 @@ import os
 import threading
 import time
 
-from leitstand.jobs.child import ChildError
+from leitstand.execution.child import ChildError
 
 KILL_PATIENCE = 10.0
 """Seconds after which a guard that should have killed everything is itself killed."""
@@ -102,6 +102,13 @@ class Children:
         with self._lock:
             self._killed.add(run_id)
             handles = tuple(self._handles.get(run_id, ()))
+        for handle in handles:
+            handle.kill_now()
+
+    def kill_all(self) -> None:
+        """Kill what all runs have started."""
+        with self._lock:
+            handles = [handle for found in self._handles.values() for handle in found]
         for handle in handles:
             handle.kill_now()
 

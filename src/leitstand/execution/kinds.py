@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from leitstand.errors import LeitstandError, UsageError
-from leitstand.jobs.executor import Executor, Params
+from leitstand.execution.executor import Executor, Params
 
 ENTRY_POINT_GROUP = "leitstand.executors"
 

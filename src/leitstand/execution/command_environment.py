@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from leitstand.jobs.executor import RunFacts
+from leitstand.execution.executor import RunFacts
 
 INHERITED = ("PATH", "HOME", "LANG", "TZ")
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from leitstand.errors import FailureClass, LeitstandError
-from leitstand.jobs.child import (
+from leitstand.execution.child import (
     ChildResult,
     ChildSpec,
     LeaseLostError,
     StopReason,
     signal_name,
 )
-from leitstand.jobs.child_handle import ChildHandle, Children
-from leitstand.jobs.command_environment import run_variables
-from leitstand.jobs.executor import Reporter, Result, RunFacts
-from leitstand.jobs.output import KIB, LineSplitter, LogLimits
-from leitstand.jobs.process import run_child
-from leitstand.jobs.worker_protocol import (
+from leitstand.execution.child_handle import ChildHandle, Children
+from leitstand.execution.command_environment import run_variables
+from leitstand.execution.executor import Reporter, Result, RunFacts
+from leitstand.execution.output import KIB, LineSplitter, LogLimits
+from leitstand.execution.process import run_child
+from leitstand.execution.worker_protocol import (
     MESSAGE_LIMIT,
     LogLine,
     Progress,
@@ -28,7 +28,7 @@ from leitstand.jobs.worker_protocol import (
     decode,
 )
 
-COMMAND = (sys.executable, "-u", "-X", "faulthandler", "-m", "leitstand.jobs.worker")
+COMMAND = (sys.executable, "-u", "-X", "faulthandler", "-m", "leitstand.execution.worker")
 """Unbuffered, so that prints keep their order and are there when it dies; crashes show a trace."""
 DETAIL_LIMIT = 4 * KIB
 

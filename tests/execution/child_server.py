@@ -10,9 +10,9 @@ import resource
 import sys
 import time
 
-from leitstand.jobs.child import ChildSpec
-from leitstand.jobs.child_handle import Children
-from leitstand.jobs.process import run_child
+from leitstand.execution.child import ChildSpec
+from leitstand.execution.child_handle import Children
+from leitstand.execution.process import run_child
 
 RUN = 1
 

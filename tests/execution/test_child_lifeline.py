@@ -1,6 +1,7 @@
 """Children do not outlive their server's right to run them: death, fencing, floods."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from leitstand.jobs.child import StopReason
-from leitstand.jobs.child_handle import Children
-from tests.jobs.processes import Started, bash, eventually, gone, until
+from leitstand.execution.child import StopReason
+from leitstand.execution.child_handle import Children
+from tests.execution.processes import Started, bash, eventually, gone, parent, until
 
 DEAF = """
 trap '' TERM HUP INT
@@ -64,6 +65,17 @@ def test_children_of_a_stopped_server_die_when_its_right_ends() -> None:
     assert (end["stop"], end["exit_code"]) == ("fenced", None)
 
 
+def test_a_command_dies_with_its_guard_when_nobody_else_can_act() -> None:
+    """jobs case 11: the guard is killed while the server is stopped."""
+    with server(FOREVER, "trap '' TERM HUP INT; echo $$; sleep 1000 >/dev/null") as process:
+        pid = int(lines(process, 1)[0])
+        process.send_signal(signal.SIGSTOP)
+        os.kill(parent(pid), signal.SIGKILL)
+        until(lambda: gone(pid))
+        process.send_signal(signal.SIGCONT)
+        process.wait(15)  # it kills what the command has left
+
+
 async def test_a_child_gets_what_is_left_when_it_is_added() -> None:
     """jobs case 49: the claim is limited before its child exists."""
     children, began = Children(), time.monotonic()
@@ -97,7 +109,7 @@ async def test_a_run_that_is_over_starts_nothing_more(how: str, tmp_path: Path) 
     started = Started(bash(f"touch {tmp_path}/mark"), children)
     child = await started.end()
     assert child.stop is (StopReason.FENCED if how == "late" else StopReason.KILLED)
-    assert (child.exit_code, list(tmp_path.iterdir())) == (None, [])
+    assert (child.exit_code, child.signal, list(tmp_path.iterdir())) == (None, None, [])
 
 
 async def test_forget_leaves_nothing_behind() -> None:

@@ -12,9 +12,9 @@ import pytest
 from pydantic import ValidationError
 
 from leitstand.errors import FailureClass, LeitstandError
-from leitstand.jobs.child import ChildError, LeaseLostError
-from leitstand.jobs.child_handle import Children
-from leitstand.jobs.command import (
+from leitstand.execution.child import ChildError, LeaseLostError
+from leitstand.execution.child_handle import Children
+from leitstand.execution.command import (
     CommandError,
     CommandExecutor,
     CommandKilledError,
@@ -22,10 +22,10 @@ from leitstand.jobs.command import (
     CommandParams,
     CommandTimeoutError,
 )
-from leitstand.jobs.command_environment import run_variables
-from leitstand.jobs.executor import Result
-from tests.jobs.processes import PATH, eventually, gone
-from tests.jobs.run_scene import Recorded, facts
+from leitstand.execution.command_environment import run_variables
+from leitstand.execution.executor import Result
+from tests.execution.processes import PATH, eventually, gone
+from tests.execution.run_scene import Recorded, facts
 
 PERMANENT, TRANSIENT = FailureClass.PERMANENT, FailureClass.TRANSIENT
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fcntl import F_SETPIPE_SZ, fcntl
 from pathlib import Path
 
-from leitstand.jobs.child import ChildError, ChildResult, ChildSpec, GuardReport
-from leitstand.jobs.child_handle import ChildHandle
-from leitstand.jobs.output import BoundedCapture, LineSplitter, LogLimits
+from leitstand.execution.child import ChildError, ChildResult, ChildSpec, GuardReport
+from leitstand.execution.child_handle import ChildHandle
+from leitstand.execution.output import BoundedCapture, LineSplitter, LogLimits
 
 GUARD = Path(__file__).with_name("guard.py")
 CHUNK = 256 * 1024

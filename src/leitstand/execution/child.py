@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from leitstand.errors import FailureClass, LeitstandError
-from leitstand.jobs.output import CapturedOutput
+from leitstand.execution.output import CapturedOutput
 
 
 class ChildError(LeitstandError):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from leitstand.errors import FailureClass, LeitstandError
-from leitstand.jobs.executor import Isolation, Params, Reporter, Result, RunFacts
+from leitstand.execution.executor import Isolation, Params, Reporter, Result, RunFacts
 
 
 class Given(Params):
@@ -49,6 +49,7 @@ async def work(params: Given, run: RunFacts, reporter: Reporter) -> Result:
     reporter.log("first\nsecond")
     reporter.progress(50, "half")
     print("printed")
+    print('{"log": "no message"}')
     subprocess.run(["echo", "from a program"], check=True)
     os.write(1, b"\xff raw\n")
     await asyncio.to_thread(reporter.log, "from a thread \udcff")

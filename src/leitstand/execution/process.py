@@ -4,10 +4,10 @@ import asyncio
 import threading
 from collections.abc import Callable
 
-from leitstand.jobs.child import ChildError, ChildResult, ChildSpec
-from leitstand.jobs.child_handle import ChildHandle
-from leitstand.jobs.output import LogLimits
-from leitstand.jobs.pump import Intake, OnLine, OnStdout, Pump
+from leitstand.execution.child import ChildError, ChildResult, ChildSpec
+from leitstand.execution.child_handle import ChildHandle
+from leitstand.execution.output import LogLimits
+from leitstand.execution.pump import Intake, OnLine, OnStdout, Pump
 
 
 async def run_child(

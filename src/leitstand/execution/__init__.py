@@ -1,0 +1,26 @@
+"""How one run is carried out: what a job kind is, child processes, commands, workers.
+
+Nothing here knows of schedules or the database, so a worker process starts quickly.
+"""
+
+from leitstand.execution.child_handle import Children
+from leitstand.execution.command import CommandExecutor
+from leitstand.execution.executor import Executor, Isolation, Params, Reporter, Result, RunFacts
+from leitstand.execution.interruption import interruptible
+from leitstand.execution.kinds import Kinds, third_party_executors
+from leitstand.execution.worker_run import run_in_worker
+
+__all__ = [
+    "Children",
+    "CommandExecutor",
+    "Executor",
+    "Isolation",
+    "Kinds",
+    "Params",
+    "Reporter",
+    "Result",
+    "RunFacts",
+    "interruptible",
+    "run_in_worker",
+    "third_party_executors",
+]
