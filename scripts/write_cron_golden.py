@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from tests.jobs.cron_samples import cron_samples
-
 from leitstand.jobs.cron import NAMED
 from leitstand.jobs.schedule import build_schedule
 from leitstand.jobs.trigger import Trigger, TriggerType
+from tests.jobs.cron_samples import cron_samples
 
 GOLDEN_FILE = Path(__file__).parent.parent / "tests/jobs/golden/cron.txt"
 

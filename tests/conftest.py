@@ -12,9 +12,9 @@ import pytest
 from psycopg import sql
 
 from leitstand.store.account import server_account
-from leitstand.store.binaries import embedded_binaries
 from leitstand.store.cluster import Cluster
 from leitstand.store.database import Database
+from leitstand.store.reachable import reachable_binaries
 from leitstand.store.schema import upgrade
 
 TEMPLATE = "leitstand_template"
@@ -87,7 +87,7 @@ def start_postgres(directory: Path) -> Postgres:
     for path in (data, socket_dir):
         path.mkdir(mode=0o700)
         account.own(path)
-    cluster = Cluster(data, embedded_binaries(), account)
+    cluster = Cluster(data, reachable_binaries(account), account)
     cluster.initialise()
     (data / "pg_hba.conf").write_text("local all all trust\nlocal replication all trust\n")
     server = Postgres(cluster, socket_dir, directory / "log")

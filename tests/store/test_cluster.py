@@ -1,4 +1,4 @@
-"""A server on a data directory: started, told apart from others, stopped, never left as a zombie."""
+"""A server on a data directory: started, told apart, stopped, never left as a zombie."""
 
 import gc
 import os

@@ -368,3 +368,17 @@ def test_another_users_directory_is_refused(short_dir: Path) -> None:
     server = EmbeddedServer(Path("/proc"), FAST)
     with pytest.raises(PlaceError, match="/proc/postgres"):
         server.open()
+
+
+async def test_a_vanished_cluster_is_not_replaced_by_an_empty_one(data_dir: Path) -> None:
+    """An empty database in its place would hide the loss."""
+    async with EmbeddedServer(data_dir, FAST) as server:
+        cluster = server.place.cluster
+        aside = cluster.with_name("aside")
+        server.cluster.stop()
+        cluster.rename(aside)
+        with pytest.raises(EmbeddedError, match="vanished"):
+            await server.ensure_running()
+        assert not cluster.exists()
+        aside.rename(cluster)
+        assert await server.ensure_running()

@@ -11,9 +11,8 @@ from leitstand.store.file_lock import FileLock, LockedError
 
 
 def test_only_one_holds_it(tmp_path: Path) -> None:
-    with FileLock(tmp_path / "lock"):
-        with pytest.raises(LockedError, match="lock"):
-            FileLock(tmp_path / "lock", deadline=0.05).__enter__()
+    with FileLock(tmp_path / "lock"), pytest.raises(LockedError, match="lock"):
+        FileLock(tmp_path / "lock", deadline=0.05).__enter__()
     with FileLock(tmp_path / "lock", deadline=0):
         pass
 

@@ -1,1 +1,1 @@
-"""TODO"""
+"""The command line: reads input, calls one domain function, shows the result."""

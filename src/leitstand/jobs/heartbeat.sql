@@ -11,7 +11,7 @@ WITH me AS (
 held AS (
     SELECT r.id, r.fencing_token, r.cancel_requested_at
     FROM runs AS r
-    INNER JOIN unnest(:ids::bigint [], :tokens::bigint []) AS h (id, token)
+    INNER JOIN unnest(:ids::bigint[], :tokens::bigint[]) AS h (id, token)
         ON r.id = h.id AND r.fencing_token = h.token
     WHERE r.status = 'running'
 ),

@@ -114,9 +114,9 @@ SELECT
     waiting.attempt AS waiting_attempt
 FROM jobs AS j
 LEFT JOIN runs AS running
-    ON running.job_id = j.id AND running.status = 'running' AND running.exclusive
+    ON j.id = running.job_id AND running.status = 'running' AND running.exclusive
 LEFT JOIN runs AS waiting
-    ON waiting.job_id = j.id AND waiting.status = 'queued' AND waiting.exclusive
+    ON j.id = waiting.job_id AND waiting.status = 'queued' AND waiting.exclusive
 WHERE j.enabled AND j.next_run_at <= clock_timestamp()
 ORDER BY j.next_run_at, j.id
 LIMIT :max_jobs

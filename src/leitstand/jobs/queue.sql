@@ -105,7 +105,9 @@ grouped AS (
 
 chosen AS (
     SELECT r.id, r.job_id FROM runs AS r
-    WHERE r.id IN (SELECT u.id FROM ungrouped AS u UNION ALL SELECT d.id FROM grouped AS d)
+    WHERE r.id IN (SELECT u.id FROM ungrouped AS u
+    UNION ALL
+    SELECT d.id FROM grouped AS d)
     ORDER BY r.priority DESC, r.scheduled_at, r.id
     LIMIT :slots
 )
@@ -181,7 +183,7 @@ FROM jsonb_to_recordset(:outcomes) AS o (
     bytes_written bigint,
     objects_processed bigint,
     objects_skipped bigint,
-    skip_reasons text [],
+    skip_reasons text[],
     error_code text,
     error_message text,
     error_detail text,
@@ -258,7 +260,7 @@ INSERT INTO run_logs (run_id, text)
 SELECT r.id, l.text
 FROM jsonb_to_recordset(:logs) AS l (id bigint, token bigint, text text)
 INNER JOIN runs AS r
-    ON r.id = l.id AND r.fencing_token = l.token AND r.status = 'running';
+    ON l.id = r.id AND l.token = r.fencing_token AND r.status = 'running';
 
 -- name: set_progress!
 UPDATE runs AS r
@@ -273,7 +275,7 @@ SELECT
     d.name,
     j.id IS NOT NULL AS exists_now,
     last.status
-FROM unnest(:names::text []) AS d (name)
+FROM unnest(:names::text[]) AS d (name)
 LEFT JOIN jobs AS j ON d.name = j.name
 LEFT JOIN LATERAL (
     SELECT r.status FROM runs AS r

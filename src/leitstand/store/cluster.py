@@ -197,7 +197,8 @@ class Cluster:
                 raise ClusterError(
                     f"PostgreSQL on {self.data} ended while starting (status {process.returncode})"
                 )
-            if self.answers(socket_dir):
+            # Another server here may be the one that answers, and ours about to give up.
+            if self.running_pid() == process.pid and self.answers(socket_dir):
                 return
             time.sleep(0.02)  # the server offers no signal to wait for
         raise ClusterError(f"PostgreSQL on {self.data} did not answer in time")

@@ -1,14 +1,17 @@
 """The way to the control database: a pool whose every call has a deadline."""
 
 import asyncio
+import os
+import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
 import aiosql
 import psycopg
 from psycopg import sql
+from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -24,6 +27,10 @@ LIVENESS = {
     "keepalives_count": 3,
     "application_name": "leitstand",
 }
+
+
+GRACE = 0.1
+"""Seconds after a deadline that the way out may take."""
 
 
 class DatabaseUnavailableError(UnavailableError):
@@ -88,17 +95,16 @@ class Database:
         read-only; errors of the statements themselves pass through.
         """
         limit = self.deadline if deadline is None else deadline
+        until = asyncio.get_running_loop().time() + limit
         try:
             async with (
-                asyncio.timeout(limit),
+                asyncio.timeout_at(until + GRACE),
                 self._pool.connection(limit) as connection,
+                _cut_off_at(until, connection),
+                self._statement_timeout(connection, limit),
                 _closed_if_broken(connection),
             ):
-                if limit != self.deadline:
-                    await _set_statement_timeout(connection, limit)
                 yield connection
-                if limit != self.deadline:
-                    await _set_statement_timeout(connection, self.deadline)
         except (TimeoutError, PoolTimeout) as error:
             raise DatabaseUnavailableError(
                 f"the control database did not answer within {limit:g} s"
@@ -123,6 +129,21 @@ class Database:
         async with self.connection() as connection:
             await connection.execute("SELECT 1")
 
+    @asynccontextmanager
+    async def _statement_timeout(self, connection: Connection, limit: float) -> AsyncIterator[None]:
+        """Let the server end statements after ``limit`` seconds, too, for this use only."""
+        if limit == self.deadline:
+            yield
+            return
+        await _set_statement_timeout(connection, limit)
+        try:
+            yield
+        finally:
+            if connection.info.transaction_status == TransactionStatus.IDLE:
+                await _set_statement_timeout(connection, self.deadline)
+            else:  # broken, or in the middle of something that cannot be undone from here
+                await connection.close()
+
     async def _configure(self, connection: Connection) -> None:
         await _set_statement_timeout(connection, self.deadline)
 
@@ -132,6 +153,26 @@ BROKEN = (
     psycopg.errors.ReadOnlySqlTransaction,
     asyncio.CancelledError,
 )
+
+
+@asynccontextmanager
+async def _cut_off_at(until: float, connection: Connection) -> AsyncIterator[None]:
+    """Shut the connection's socket down at ``until`` (of the loop's clock).
+
+    On a cancellation psycopg asks the server to cancel the statement, and waits for a server that
+    hangs for 10 s. The end of the socket wakes it at once.
+    """
+    handle = asyncio.get_running_loop().call_at(until, _shut_down, connection)
+    try:
+        yield
+    finally:
+        handle.cancel()
+
+
+def _shut_down(connection: Connection) -> None:
+    if not connection.closed:
+        with socket.socket(fileno=os.dup(connection.fileno())) as end, suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
 
 
 @asynccontextmanager

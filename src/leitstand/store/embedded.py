@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 import structlog
 
 from leitstand.errors import LeitstandError
-from leitstand.store.bring_up import DATABASE, BringUp
+from leitstand.store.bring_up import DATABASE, BringUp, EmbeddedError
 from leitstand.store.cluster import Cluster
 from leitstand.store.file_lock import FileLock, LockedError
 from leitstand.store.place import Place, prepare_place
@@ -126,6 +126,12 @@ class EmbeddedServer:
         if self.cluster.answers(self.place.socket_dir):
             return False
         with FileLock(self.place.start_lock, TURN_DEADLINE):
+            if not self.place.cluster.exists():
+                # A new, empty database would hide the loss, and its backups push out the good ones.
+                raise EmbeddedError(
+                    f"the data directory {self.place.cluster} has vanished",
+                    remedy="Mount the file system that it is on, or restore it from a backup.",
+                )
             return self._bring_up().run()
 
     def _bring_up(self) -> BringUp:

@@ -47,17 +47,23 @@ def upgrade(conninfo: str, deadline: float = 300.0) -> str | None:
             before = current_version(connection)
             if before == newest_version():
                 return before
-            timeout = sql.Literal(f"{int(deadline * 1000)}ms")
-            connection.execute(sql.SQL("SET statement_timeout = {}").format(timeout))
+            _limit(connection, deadline)
             connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
-            return _upgrade_locked(connection, conninfo)
+            return _upgrade_locked(connection, conninfo, deadline)
     except psycopg.OperationalError as error:
         raise UnavailableError(
             "the control database does not answer", detail=str(error).strip()
         ) from error
 
 
-def _upgrade_locked(connection: psycopg.Connection, conninfo: str) -> str | None:
+def _limit(connection: psycopg.Connection, deadline: float) -> None:
+    """Let no statement take longer, and none wait longer for a lock."""
+    for setting in ("statement_timeout", "lock_timeout"):
+        value = sql.Literal(f"{int(deadline * 1000)}ms")
+        connection.execute(sql.SQL("SET {} = {}").format(sql.Identifier(setting), value))
+
+
+def _upgrade_locked(connection: psycopg.Connection, conninfo: str, deadline: float) -> str | None:
     before = current_version(connection)
     if before is not None and before > newest_version():
         raise SchemaError(
@@ -65,19 +71,23 @@ def _upgrade_locked(connection: psycopg.Connection, conninfo: str) -> str | None
             remedy="Start the newer Leitstand that migrated it, or restore an older backup.",
         )
     if before != newest_version():
-        _run_alembic(conninfo)
+        _run_alembic(conninfo, deadline)
     return before
 
 
-def _run_alembic(conninfo: str) -> None:
+def _run_alembic(conninfo: str, deadline: float) -> None:
     # Imported here: Alembic costs 0.4 s, and nearly every start finds nothing to migrate.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
     from sqlalchemy import NullPool, create_engine  # noqa: PLC0415
 
-    engine = create_engine(
-        "postgresql+psycopg://", creator=lambda: psycopg.connect(conninfo), poolclass=NullPool
-    )
+    def connect() -> psycopg.Connection:
+        connection = psycopg.connect(conninfo)
+        _limit(connection, deadline)
+        connection.commit()
+        return connection
+
+    engine = create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
     config = Config()
     config.set_main_option("script_location", "leitstand.store:migrations")
     config.set_main_option("path_separator", "os")

@@ -11,9 +11,9 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from leitstand import __version__
+from leitstand.display import age, moment, seconds, size
 from leitstand.health import Readiness
 from leitstand.metrics import OwnMetrics
-from leitstand.web.format import age, moment, seconds, size
 from leitstand.web.status import Status
 
 

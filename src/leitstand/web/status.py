@@ -1,10 +1,10 @@
 """What the status page shows, gathered from the domains."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+from leitstand.archive import Drill, Generation
 from leitstand.jobs import Job, Run, ServerInfo
 
 
@@ -16,12 +16,12 @@ class Status:
     servers: Sequence[ServerInfo]
     jobs: Sequence[Job]
     runs: Sequence[Run]
-    generations: Sequence[Mapping[str, Any]]
-    drills: Sequence[Mapping[str, Any]]
+    generations: Sequence[Generation]
+    drills: Sequence[Drill]
     problems: Sequence[str]
 
 
-def problems_of(jobs: Sequence[Job], drills: Sequence[Mapping[str, Any]]) -> list[str]:
+def problems_of(jobs: Sequence[Job], drills: Sequence[Drill]) -> list[str]:
     """What somebody should look at, as sentences."""
     found = [
         f"Job {job.name} last ended as {job.last_outcome}."
@@ -33,6 +33,6 @@ def problems_of(jobs: Sequence[Job], drills: Sequence[Mapping[str, Any]]) -> lis
         for job in jobs
         if job.schedule_error
     ]
-    if drills and not drills[0]["success"]:
-        found.append(f"The last restore drill failed: {drills[0]['detail']}.")
+    if drills and not drills[0].success:
+        found.append(f"The last restore drill failed: {drills[0].detail}.")
     return found

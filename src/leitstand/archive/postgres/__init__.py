@@ -1,1 +1,1 @@
-"""TODO"""
+"""Backups of PostgreSQL on disk: how they are taken, verified, chained, rotated and restored."""

@@ -1,0 +1,19 @@
+"""Runs the measurements: ``python -m bench [runs] [backup] [verify]``; all without arguments."""
+
+import sys
+
+from bench import runs
+from bench.server import bench_server
+
+PARTS = {"runs": runs.report}
+
+
+def main() -> None:
+    """Print the report of each part that was asked for."""
+    for name in sys.argv[1:] or PARTS:
+        with bench_server() as server:
+            PARTS[name](server)
+
+
+if __name__ == "__main__":
+    main()

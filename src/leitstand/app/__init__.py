@@ -1,0 +1,1 @@
+"""The composition root: settings in, everything wired, nothing else."""

@@ -1,0 +1,98 @@
+"""Opens the control database and puts the ledgers on it; what every command begins with."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from leitstand.app.archive_wiring import archive_executors, archive_settings
+from leitstand.archive import ArchiveSettings, DrillLedger
+from leitstand.execution import Children, CommandExecutor, Kinds, third_party_executors
+from leitstand.jobs import JobLedger, PruneHistory, Queue, Servers
+from leitstand.settings import LoadedSettings, Settings
+from leitstand.store.database import Database
+from leitstand.store.embedded import EmbeddedServer
+from leitstand.store.schema import upgrade
+
+GRACE_SHARE = 0.5
+"""Share of the shutdown grace that a command gets between SIGTERM and SIGKILL."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """The control database and what works on it; ``embedded`` is None with ``database.url``."""
+
+    loaded: LoadedSettings
+    database: Database
+    embedded: EmbeddedServer | None
+    children: Children
+    kinds: Kinds
+    jobs: JobLedger
+    queue: Queue
+    servers: Servers
+    drills: DrillLedger
+    archive: ArchiveSettings
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in effect."""
+        return self.loaded.settings
+
+
+@asynccontextmanager
+async def open_control(loaded: LoadedSettings) -> AsyncIterator[Control]:
+    """The control database with its schema up to date; the embedded one is started if needed."""
+    async with _server(loaded.settings) as (conninfo, embedded):
+        await asyncio.to_thread(upgrade, conninfo)
+        settings = loaded.settings.database
+        async with Database(
+            conninfo, pool_size=settings.pool_size, deadline=settings.timeout
+        ) as database:
+            yield _put_together(loaded, database, embedded)
+
+
+@asynccontextmanager
+async def _server(settings: Settings) -> AsyncIterator[tuple[str, EmbeddedServer | None]]:
+    url = settings.database.url.get_secret_value()
+    if url:
+        yield url, None
+        return
+    async with EmbeddedServer(settings.server.data_dir) as embedded:
+        yield embedded.conninfo, embedded
+
+
+def _put_together(
+    loaded: LoadedSettings, database: Database, embedded: EmbeddedServer | None
+) -> Control:
+    queue, children, drills = Queue(database), Children(), DrillLedger(database)
+    archive = archive_settings(loaded.settings)
+    grace = loaded.settings.loop.shutdown_grace * GRACE_SHARE
+    kinds = Kinds(
+        [
+            CommandExecutor(children=children, grace=grace),
+            PruneHistory(queue, loaded.settings.history.keep_days),
+            *archive_executors(loaded.settings),
+            *third_party_executors(),
+        ]
+    )
+    jobs = JobLedger(database, kinds)
+    return Control(
+        loaded=loaded,
+        database=database,
+        embedded=embedded,
+        children=children,
+        kinds=kinds,
+        jobs=jobs,
+        queue=queue,
+        servers=Servers(database),
+        drills=drills,
+        archive=archive,
+    )
+
+
+def worker_environment(loaded: LoadedSettings) -> dict[str, str]:
+    """The environment of worker processes, which read the same configuration file as this one."""
+    if loaded.file is None:
+        return dict(os.environ)
+    return {**os.environ, "LEITSTAND_CONFIG": str(loaded.file.absolute())}

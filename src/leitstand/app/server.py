@@ -1,0 +1,179 @@
+"""A whole control server: loop, HTTP, self-protection, the embedded database's watch."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import structlog
+
+from leitstand import __version__
+from leitstand.app.control import Control, open_control, worker_environment
+from leitstand.app.status import gather_status
+from leitstand.archive import BackupMetrics, DrillMetrics
+from leitstand.execution import Reporter, Result, RunFacts, run_in_worker
+from leitstand.health import Check, Readiness
+from leitstand.health.checks import loop_alive, room_for_backups
+from leitstand.jobs import (
+    ControlServer,
+    Domain,
+    JobMetrics,
+    LoopSettings,
+    ReportWriter,
+    Runner,
+    Spool,
+)
+from leitstand.metrics import OwnMetrics
+from leitstand.protection import ProtectionDuty, ProtectionTimes, protection_specs
+from leitstand.settings import LoadedSettings, Settings
+from leitstand.web import Site, bind, build_site, serving
+
+log = structlog.get_logger(__name__)
+
+WORKER_FACTORY = "leitstand.app.worker:make_executor"
+WATCH_INTERVAL = 2.0
+"""Seconds between two looks at the embedded database."""
+
+
+async def serve(loaded: LoadedSettings, announce: Callable[[str], None]) -> int:
+    """Run a control server until SIGTERM or SIGINT; a second signal kills what still runs.
+
+    ``announce`` gets the address once it answers. Returns how many runs could not be ended.
+    """
+    settings = loaded.settings
+    host, port = settings.server.address
+    async with AsyncExitStack() as stack:
+        listener = stack.enter_context(bind(host, port))
+        control = await stack.enter_async_context(open_control(loaded))
+        server = _control_server(control)
+        stop = _stop_on_signals(control, server)
+        site = build_site(_site(control, server))
+        await stack.enter_async_context(serving(site, listener))
+        await stack.enter_async_context(_beside(await _duties(control, server)))
+        shown, port = listener.getsockname()[:2]
+        announce(f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/")
+        return await server.run(stop)
+
+
+def _control_server(control: Control) -> ControlServer:
+    settings = control.settings
+    reports = ReportWriter(control.queue)
+    in_worker = _worker_call(control)
+    domain = Domain(
+        database=control.database,
+        jobs=control.jobs,
+        queue=control.queue,
+        servers=control.servers,
+        runner=Runner(control.kinds, control.queue, reports, in_worker, control.children),
+        reports=reports,
+        spool=Spool(settings.server.data_dir / "spool"),
+    )
+    return ControlServer(domain, _loop_settings(settings), settings.server.instance, __version__)
+
+
+def _loop_settings(settings: Settings) -> LoopSettings:
+    loop = settings.loop
+    return LoopSettings(
+        tick=loop.tick,
+        max_concurrent_runs=loop.max_concurrent_runs,
+        heartbeat=loop.heartbeat,
+        stale_after=loop.stale_after,
+        shutdown_grace=loop.shutdown_grace,
+        late_grace=loop.misfire_grace,
+    )
+
+
+def _worker_call(control: Control) -> Callable[..., Coroutine[Any, Any, Result]]:
+    environment = worker_environment(control.loaded)
+    grace = control.settings.loop.shutdown_grace * 0.7
+
+    async def call(
+        kind: str, params: Mapping[str, Any], run: RunFacts, reporter: Reporter
+    ) -> Result:
+        return await run_in_worker(
+            kind,
+            params,
+            run,
+            reporter,
+            WORKER_FACTORY,
+            children=control.children,
+            environment=environment,
+            grace=grace,
+        )
+
+    return call
+
+
+def _site(control: Control, server: ControlServer) -> Site:
+    settings = control.settings
+    checks: dict[str, Check] = {
+        "database": control.database.round_trip,
+        "queue": control.queue.readable,
+        "loop": loop_alive(lambda: server.passes.last_completed, settings.loop.tick),
+        "backup_room": room_for_backups(settings.backup.postgres.directory),
+    }
+    metrics = OwnMetrics(
+        [
+            JobMetrics(control.jobs, control.queue, control.servers, server),
+            DrillMetrics(control.drills),
+            BackupMetrics(control.archive),
+        ]
+    )
+    return Site(Readiness(checks), metrics, lambda: gather_status(control))
+
+
+async def _duties(control: Control, server: ControlServer) -> list[Coroutine[Any, Any, None]]:
+    """What goes on beside the loop."""
+    duties: list[Coroutine[Any, Any, None]] = []
+    if control.embedded is not None:
+        duties.append(control.embedded.watch(WATCH_INTERVAL))
+    protection = control.settings.protection
+    if protection.enabled:
+        times = ProtectionTimes(
+            protection.full,
+            protection.incremental,
+            protection.rotate,
+            protection.drill,
+            protection.prune,
+        )
+        duty = ProtectionDuty(
+            control.database,
+            control.jobs,
+            control.queue,
+            protection_specs(times),
+            control.settings.loop.tick,
+        )
+        await duty.create_jobs()
+        server.on_run_ended = duty.wake
+        duties.append(duty.run())
+    return duties
+
+
+@asynccontextmanager
+async def _beside(duties: list[Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(duty) for duty in duties]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _stop_on_signals(control: Control, server: ControlServer) -> asyncio.Event:
+    """An event that the first SIGTERM or SIGINT sets; the next one kills all children at once."""
+    stop = asyncio.Event()
+
+    def stop_or_hurry() -> None:
+        if not stop.is_set():
+            log.info("stopping: runs are cancelled", instance=server.instance)
+            stop.set()
+        else:
+            log.warning("asked twice: runs are killed", instance=server.instance)
+            control.children.kill_all()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop_or_hurry)
+    return stop

@@ -1,0 +1,28 @@
+"""Gathers what the status page shows."""
+
+import asyncio
+from datetime import UTC, datetime
+
+from leitstand.app.control import Control
+from leitstand.archive import list_generations
+from leitstand.web import Status, problems_of
+
+SHOWN = 15
+"""Rows of the tables that grow for ever."""
+
+
+async def gather_status(control: Control) -> Status:
+    """One look at everything."""
+    directory = control.settings.backup.postgres.directory
+    generations = await asyncio.to_thread(list_generations, directory)
+    jobs = await control.jobs.list_all()
+    drills = await control.drills.history(limit=SHOWN)
+    return Status(
+        now=datetime.now(UTC),
+        servers=await control.servers.list_all(),
+        jobs=jobs,
+        runs=await control.queue.list_runs(limit=SHOWN),
+        generations=list(reversed(generations))[:SHOWN],
+        drills=drills,
+        problems=problems_of(jobs, drills),
+    )

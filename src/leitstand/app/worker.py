@@ -1,0 +1,13 @@
+"""Makes the executors of kinds that run in processes of their own."""
+
+from typing import Any
+
+from leitstand.app.archive_wiring import archive_executors
+from leitstand.execution import Executor, Kinds, third_party_executors
+from leitstand.settings import load_settings
+
+
+def make_executor(kind: str) -> Executor[Any]:
+    """The executor of ``kind``, from the same configuration that the control server read."""
+    kinds = Kinds([*archive_executors(load_settings().settings), *third_party_executors()])
+    return kinds.executor(kind)

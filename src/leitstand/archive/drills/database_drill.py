@@ -1,0 +1,199 @@
+"""The restore drill of a PostgreSQL backup: restore, start, ask, tell; nothing is left behind.
+
+Everything blocks: run it in a worker process. The recovery time that is reported counts what a real
+recovery would do (verify and unpack, combine, start, first answer), not the further checks.
+"""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from leitstand.archive.drills.copy_check import (
+    ExpectedAnswer,
+    answers_select_one,
+    ask_all,
+    check_structure,
+)
+from leitstand.archive.drills.drill import Drill, DrillKind
+from leitstand.archive.drills.isolated_server import isolated_server
+from leitstand.archive.postgres.materialise import Materialised, materialise
+from leitstand.errors import LeitstandError
+from leitstand.store.account import Account
+from leitstand.store.binaries import Binaries
+from leitstand.store.cluster import Cluster
+
+SCRATCH_PREFIX = "drill-"
+DETAIL_LIMIT = 2000
+
+Say = Callable[[str], None]
+
+
+class PhaseTimeoutError(LeitstandError):
+    """A phase of a drill took longer than it may."""
+
+    code = "DRILL_TIMEOUT"
+
+
+@dataclass(frozen=True)
+class DatabaseDrill:
+    """What to drill: a generation up to a stage, with which questions, how long a phase may take.
+
+    ``scratch`` is a directory of Leitstand's own with room for the whole database that PostgreSQL's
+    account can reach; ``roles`` are those that may exist in the copy.
+    """
+
+    generation: Path
+    upto: str
+    scratch: Path
+    roles: Sequence[str]
+    queries: Sequence[ExpectedAnswer] = ()
+    phase_timeout: float = 3600.0
+    amcheck: bool = True
+
+
+@dataclass
+class Stopwatch:
+    """Seconds of each phase, and the deadline of the one that is going on."""
+
+    timeout: float
+    say: Say
+    phases: dict[str, float] = field(default_factory=dict)
+    _name: str = ""
+    _until: float = 0.0
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[float]:
+        """Time a phase; gives the seconds that it may take."""
+        self.say(name)
+        self._name, began = name, time.monotonic()
+        self._until = began + self.timeout
+        try:
+            yield self.timeout
+        finally:
+            self.phases[name] = round(time.monotonic() - began, 3)
+
+    def check(self, *_: object) -> None:
+        """Raise PhaseTimeoutError when the phase that is going on is overdue."""
+        if time.monotonic() > self._until:
+            raise PhaseTimeoutError(f"the phase {self._name!r} took longer than {self.timeout:g} s")
+
+    def total(self, *names: str) -> float:
+        """Seconds of the phases ``names`` that took place."""
+        return round(sum(self.phases.get(name, 0.0) for name in names), 3)
+
+
+RECOVERY = ("unpack", "combine", "start", "answer")
+"""The phases that a real recovery would have, too."""
+
+
+def run_database_drill(
+    drill: DatabaseDrill, binaries: Binaries, account: Account, say: Say = lambda _: None
+) -> Drill:
+    """Carry out the drill and report; whatever is wrong with the backup is a failed drill.
+
+    Never raises for a failure of the restore; exceptions are those of interruption. The scratch
+    directory of this drill is removed in any case, its server stopped.
+    """
+    began = datetime.now(UTC)
+    watch = Stopwatch(drill.phase_timeout, say)
+    restored: Materialised | None = None
+    try:
+        with _room(drill.scratch, account) as room:
+            restored = _restore(drill, room, binaries, account, watch)
+            _prove(drill, room, Cluster(restored.data, binaries, account), watch)
+    except LeitstandError as error:
+        return _report(drill, began, watch, restored, failure=_sentence(error))
+    except Exception as error:  # a failed drill must be told whatever made it fail
+        return _report(drill, began, watch, restored, failure=f"{type(error).__name__}: {error}")
+    return _report(drill, began, watch, restored, failure=None)
+
+
+def remove_leftovers(scratch: Path) -> int:
+    """Remove what drills that were killed have left in ``scratch``; call it only when none runs."""
+    leftovers = [path for path in scratch.glob(f"{SCRATCH_PREFIX}*") if path.is_dir()]
+    for path in leftovers:
+        shutil.rmtree(path)
+    return len(leftovers)
+
+
+def _restore(
+    drill: DatabaseDrill, room: Path, binaries: Binaries, account: Account, watch: Stopwatch
+) -> Materialised:
+    with watch.phase("restore"):
+        restored = materialise(
+            drill.generation,
+            room / "data",
+            binaries,
+            account,
+            tablespace_root=room / "tablespaces",
+            upto=drill.upto,
+            report=watch.check,
+        )
+    del watch.phases["restore"]
+    watch.phases.update(restored.phases)
+    return restored
+
+
+def _prove(drill: DatabaseDrill, room: Path, cluster: Cluster, watch: Stopwatch) -> None:
+    with ExitStack() as stack:
+        with watch.phase("start") as limit:
+            server = stack.enter_context(isolated_server(cluster, room, drill.roles, limit))
+        with watch.phase("answer") as limit:
+            answers_select_one(server, limit)
+        with watch.phase("queries") as limit:
+            ask_all(server, drill.queries, limit)
+        if drill.amcheck:
+            with watch.phase("check") as limit:
+                check_structure(server, limit)
+
+
+@contextmanager
+def _room(scratch: Path, account: Account) -> Iterator[Path]:
+    """A directory for one drill, closed to other users, gone at the end."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    room = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=scratch))
+    try:
+        account.own(room)
+        yield room
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def _report(
+    drill: DatabaseDrill,
+    began: datetime,
+    watch: Stopwatch,
+    restored: Materialised | None,
+    failure: str | None,
+) -> Drill:
+    answered = "answer" in watch.phases and failure is None
+    point = restored.recovery_point if restored is not None else None
+    return Drill(
+        timestamp=datetime.now(UTC),
+        kind=DrillKind.DATABASE,
+        source=drill.generation.name if restored is None else restored.source,
+        success=failure is None,
+        detail=failure or _praise(drill),
+        recovery_time=watch.total(*RECOVERY) if answered else None,
+        recovery_point_age=None if point is None else round((began - point).total_seconds(), 3),
+        phases=watch.phases,
+    )
+
+
+def _praise(drill: DatabaseDrill) -> str:
+    parts = ["restored, started and answered"]
+    if drill.queries:
+        parts.append(f"{len(drill.queries)} queries as expected")
+    if drill.amcheck:
+        parts.append("pg_amcheck found no corruption")
+    return "; ".join(parts)
+
+
+def _sentence(error: LeitstandError) -> str:
+    parts = [error.message] if error.detail is None else [error.message, error.detail]
+    return ": ".join(parts)[:DETAIL_LIMIT]

@@ -1,0 +1,48 @@
+"""The ledger of drills: append-only; the only code that touches the table ``drills``."""
+
+from leitstand.archive.drills.drill import Drill, DrillKind
+from leitstand.store.database import Database, load_queries
+from leitstand.store.jsonb import to_jsonb
+
+queries = load_queries(__file__)
+
+
+class DrillLedger:
+    """The history of restore drills."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def record(self, drill: Drill) -> None:
+        """Append a drill."""
+        async with self._database.connection() as connection:
+            await queries.record(
+                connection,
+                finished_at=drill.timestamp,
+                kind=drill.kind,
+                source=drill.source,
+                success=drill.success,
+                detail=drill.detail,
+                recovery_time=drill.recovery_time,
+                recovery_point_age=drill.recovery_point_age,
+                phases=to_jsonb(drill.phases),
+                canaries=to_jsonb(drill.canaries),
+            )
+
+    async def history(self, kind: DrillKind | None = None, limit: int = 50) -> list[Drill]:
+        """Drills, newest first."""
+        async with self._database.connection() as connection:
+            rows = queries.history(connection, kind=kind, max_rows=limit)
+            return [Drill.from_row(row) async for row in rows]
+
+    async def latest(self) -> dict[DrillKind, Drill]:
+        """The newest drill of each kind that ever had one."""
+        async with self._database.connection() as connection:
+            drills = [Drill.from_row(row) async for row in queries.latest(connection)]
+        return {drill.kind: drill for drill in drills}
+
+    async def failure_counts(self) -> dict[DrillKind, int]:
+        """How many drills of each kind have failed since the beginning of the history."""
+        async with self._database.connection() as connection:
+            rows = queries.failure_counts(connection)
+            return {DrillKind(row["kind"]): row["failures"] async for row in rows}

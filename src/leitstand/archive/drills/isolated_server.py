@@ -1,0 +1,186 @@
+"""A PostgreSQL started from a restored copy that can reach nothing but its own directory.
+
+The copy carries all that the original was set up to do: archive its WAL, follow a primary,
+subscribe to publishers, wait for synchronous standbys, load libraries. Whatever of that could touch
+the world is switched off on the command line, which outweighs every file of the copy; the copy's
+own configuration files are not read at all.
+"""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from leitstand.errors import LeitstandError
+from leitstand.store.account import Account
+from leitstand.store.cluster import Cluster, ClusterError
+
+ISOLATION = {
+    "listen_addresses": "",
+    "ssl": "off",
+    "archive_mode": "off",
+    "archive_command": "",
+    "archive_library": "",
+    "restore_command": "",
+    "recovery_end_command": "",
+    "archive_cleanup_command": "",
+    "primary_conninfo": "",
+    "primary_slot_name": "",
+    "synchronous_standby_names": "",
+    "max_wal_senders": "0",
+    "max_logical_replication_workers": "0",
+    "shared_preload_libraries": "",
+    "session_preload_libraries": "",
+    "local_preload_libraries": "",
+    "event_triggers": "off",
+    "logging_collector": "off",
+    "log_destination": "stderr",
+    "external_pid_file": "",
+    "cluster_name": "leitstand-drill",
+}
+"""Switches off every way out of the copy that PostgreSQL 17 and 18 have."""
+
+MODEST = {
+    "max_connections": "20",
+    "shared_buffers": "128MB",
+    "huge_pages": "off",
+    "autovacuum": "off",
+    "jit": "off",
+    "fsync": "off",
+    "summarize_wal": "off",
+}
+"""A copy that is thrown away needs neither the original's memory nor durability."""
+
+SIGNAL_FILES = ("standby.signal", "recovery.signal")
+LIVE_SETTINGS = "postgresql.auto.conf"
+
+
+class NoRoleError(LeitstandError):
+    """No role is known that may log in to the copy and look at everything."""
+
+    code = "NO_ROLE"
+
+
+@dataclass(frozen=True)
+class IsolatedServer:
+    """A running copy."""
+
+    cluster: Cluster
+    socket_dir: Path
+    role: str
+
+    def conninfo(self, dbname: str = "postgres") -> str:
+        """The way to a database of the copy, within the copy's own directory."""
+        return psycopg.conninfo.make_conninfo(
+            host=str(self.socket_dir), port=5432, user=self.role, dbname=dbname
+        )
+
+
+@contextmanager
+def isolated_server(
+    cluster: Cluster, scratch: Path, roles: Sequence[str], deadline: float
+) -> Iterator[IsolatedServer]:
+    """Start a server on the copy ``cluster`` for as long as the context lasts.
+
+    ``scratch`` takes configuration and log. Whoever reaches the socket may log in as anyone, so it
+    is in a directory that is closed to other users. One of ``roles`` must exist in the copy.
+    Recovery and start together get ``deadline`` seconds. Raises ClusterError with the server's last
+    words, NoRoleError.
+    """
+    _disarm(cluster.data)
+    options = {
+        **ISOLATION,
+        **MODEST,
+        **_needed_by_recovery(cluster),
+        **_own_files(scratch, cluster.account),
+    }
+    with _socket_dir(cluster.account) as socket_dir:
+        try:
+            cluster.start(socket_dir, scratch / "postgres.log", options, deadline)
+            yield IsolatedServer(cluster, socket_dir, _superuser(cluster, socket_dir, roles))
+        finally:
+            cluster.stop(deadline=5.0)
+
+
+@contextmanager
+def _socket_dir(account: Account) -> Iterator[Path]:
+    """A directory for the socket: its path must be short, and others must not reach it."""
+    path = Path(tempfile.mkdtemp(prefix="leitstand-drill-", dir="/tmp"))
+    try:
+        account.own(path)
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _disarm(data: Path) -> None:
+    """Remove what would make the copy a standby, and what ALTER SYSTEM had set on the original."""
+    for name in (*SIGNAL_FILES, LIVE_SETTINGS):
+        (data / name).unlink(missing_ok=True)
+
+
+def _own_files(scratch: Path, account: Account) -> dict[str, str]:
+    """Configuration files of our own: on Debian the original's are not in the copy at all."""
+    contents = {
+        "config_file": ("postgresql.conf", ""),
+        "hba_file": ("pg_hba.conf", "local all all trust\n"),
+        "ident_file": ("pg_ident.conf", ""),
+    }
+    for name, content in contents.values():
+        (scratch / name).write_text(content)
+        account.own(scratch / name)
+    return {setting: str(scratch / name) for setting, (name, _) in contents.items()}
+
+
+def _needed_by_recovery(cluster: Cluster) -> dict[str, str]:
+    """Limits below which recovery itself would fail, as the original had them.
+
+    pg_controldata names them (in the C locale) ``max_prepared_xacts`` and ``max_locks_per_xact``.
+    """
+    done = subprocess.run(
+        [cluster.binaries.path("pg_controldata"), str(cluster.data)],
+        env={"LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        **cluster.account.popen_options(),
+    )
+    if done.returncode != 0:
+        raise ClusterError(
+            f"pg_controldata cannot read the restored copy {cluster.data}",
+            detail=done.stderr.strip(),
+        )
+    found = dict(re.findall(r"^(max_\w+) setting:\s+(\d+)$", done.stdout, re.MULTILINE))
+    return {
+        "max_prepared_transactions": found.get("max_prepared_xacts", "0"),
+        "max_locks_per_transaction": found.get("max_locks_per_xact", "64"),
+    }
+
+
+def _superuser(cluster: Cluster, socket_dir: Path, roles: Sequence[str]) -> str:
+    """The name of a superuser of the copy, asked by whichever of ``roles`` may log in."""
+    refusals = []
+    for role in roles:
+        conninfo = psycopg.conninfo.make_conninfo(cluster.conninfo(socket_dir), user=role)
+        try:
+            with psycopg.connect(conninfo, connect_timeout=10) as connection:
+                row = connection.execute(
+                    "SELECT rolname FROM pg_roles WHERE rolsuper AND rolcanlogin ORDER BY oid"
+                ).fetchone()
+        except psycopg.OperationalError as error:
+            refusals.append(str(error).strip())
+            continue
+        if row is not None:
+            return str(row[0])
+    raise NoRoleError(
+        f"none of the roles {', '.join(roles)} can log in to the restored copy",
+        detail="\n".join(refusals) or None,
+        remedy="Name the role that backups are taken with in backup.postgres.url.",
+    )

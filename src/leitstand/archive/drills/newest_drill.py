@@ -1,0 +1,69 @@
+"""Drills the newest generation as the configuration says, and notes the outcome beside it."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from leitstand.archive.drills.database_drill import DatabaseDrill, run_database_drill
+from leitstand.archive.drills.drill import Drill, DrillKind
+from leitstand.archive.postgres.catalogue import list_generations, read_generation
+from leitstand.archive.postgres.checks import Check, CheckKind, note_check
+from leitstand.archive.postgres.materialise import stages_upto
+from leitstand.archive.postgres.stage import stage_name
+from leitstand.archive.settings import ArchiveSettings
+from leitstand.errors import NotFoundError
+from leitstand.store.account import server_account
+
+DETAIL_LIMIT = 500
+"""Characters of a drill's detail that are kept beside the generation."""
+
+
+def drill_database(
+    archive: ArchiveSettings,
+    generation: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Drill:
+    """Drill ``generation``, or the newest one, whatever its state; no backup is a failed drill.
+
+    Raises NotFoundError for a generation that was named and does not exist.
+    """
+    chosen = _choose(archive.directory, generation)
+    if chosen is None:
+        return _failed("", f"no backup found in {archive.directory}")
+    try:
+        stages = stages_upto(chosen, None)
+    except NotFoundError as error:
+        return _failed(chosen.name, error.message)
+    account = server_account()
+    plan = DatabaseDrill(
+        generation=chosen,
+        upto=stages[-1].name,
+        scratch=archive.drill_scratch(account),
+        roles=archive.drill_roles,
+        queries=archive.drill.queries,
+        phase_timeout=archive.drill.phase_timeout,
+    )
+    drill = run_database_drill(plan, archive.server_programs(account), account, say)
+    _note(chosen, drill, tuple(stage_name(stage) for stage in stages))
+    return drill
+
+
+def _choose(directory: Path, generation: str | None) -> Path | None:
+    if generation is not None:
+        return read_generation(directory, generation).path
+    generations = list_generations(directory)
+    return generations[-1].path if generations else None
+
+
+def _failed(source: str, detail: str) -> Drill:
+    return Drill(datetime.now(UTC), DrillKind.DATABASE, source, success=False, detail=detail)
+
+
+def _note(generation: Path, drill: Drill, stages: tuple[str, ...]) -> None:
+    """Keep the outcome beside the generation, too: rotation asks for it without a database."""
+    detail = drill.detail[:DETAIL_LIMIT]
+    check = Check(drill.timestamp, CheckKind.DRILL, drill.success, stages, detail=detail)
+    try:
+        note_check(generation, check)
+    except FileNotFoundError:  # rotated away meanwhile: there is nothing left to keep it for
+        pass

@@ -1,0 +1,223 @@
+"""The archive's job kinds; each runs in a process of its own, since its work blocks."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from leitstand.archive.drills.drill_ledger import DrillLedger
+from leitstand.archive.drills.newest_drill import drill_database
+from leitstand.archive.postgres.backup import BackupResult, take_full, take_incremental
+from leitstand.archive.postgres.basebackup import BackupProgress
+from leitstand.archive.postgres.rotate import Rotation, rotate
+from leitstand.archive.postgres.verify import Verdict, VerifyProgress
+from leitstand.archive.settings import ArchiveSettings
+from leitstand.archive.verification import NEWEST, chosen_generations, verify_and_note
+from leitstand.errors import LeitstandError
+from leitstand.execution.executor import Isolation, Params, Reporter, Result, RunFacts
+from leitstand.execution.interruption import interruptible
+
+OpenSource = Callable[[], AbstractAsyncContextManager[str]]
+"""Gives the connection string of the server to back up, for as long as the context lasts."""
+
+OpenLedger = Callable[[], AbstractAsyncContextManager[DrillLedger]]
+"""Gives the history of drills."""
+
+REASONS = 10
+"""How many reasons of a partial result are kept."""
+
+
+class BackupDamagedOnDiskError(LeitstandError):
+    """Verification found faults in a generation."""
+
+    code = "BACKUP_DAMAGED"
+
+
+class DrillFailedError(LeitstandError):
+    """A restore drill did not bring the database back."""
+
+    code = "DRILL_FAILED"
+
+
+class BackupParams(Params):
+    """Which sort of backup; an increment that cannot be taken becomes a full backup if allowed."""
+
+    mode: Literal["full", "incremental"] = "full"
+    full_if_needed: bool = True
+
+
+class PostgresBackup:
+    """Takes a full backup or an increment, verified before it counts."""
+
+    kind: ClassVar[str] = "postgres-backup"
+    params: ClassVar[type[Params]] = BackupParams
+    isolation: ClassVar[Isolation] = Isolation.WORKER
+
+    def __init__(self, archive: ArchiveSettings, open_source: OpenSource) -> None:
+        self._archive = archive
+        self._open_source = open_source
+
+    async def execute(self, params: BackupParams, run: RunFacts, reporter: Reporter) -> Result:
+        """Take it; raises what ``take_full`` and ``take_incremental`` raise."""
+        async with self._open_source() as conninfo:
+            repository = self._archive.repository(conninfo)
+
+            def report(progress: BackupProgress) -> None:
+                reporter.progress(progress.percent, progress.phase)
+
+            with interruptible():
+                if params.mode == "full":
+                    taken = take_full(repository, report)
+                else:
+                    taken = take_incremental(
+                        repository, report, full_if_needed=params.full_if_needed
+                    )
+        reporter.log(_sentence(taken))
+        return Result(
+            bytes_processed=taken.bytes,
+            bytes_written=taken.bytes,
+            objects_processed=1,
+            result=taken.as_dict(),
+        )
+
+
+class VerifyParams(Params):
+    """``newest``, ``all``, or the id of a generation."""
+
+    generation: str = NEWEST
+
+
+class PostgresVerify:
+    """Reads every byte of generations and checks the chain of each."""
+
+    kind: ClassVar[str] = "postgres-verify"
+    params: ClassVar[type[Params]] = VerifyParams
+    isolation: ClassVar[Isolation] = Isolation.WORKER
+
+    def __init__(self, archive: ArchiveSettings) -> None:
+        self._archive = archive
+
+    async def execute(self, params: VerifyParams, run: RunFacts, reporter: Reporter) -> Result:
+        """Verify; raises BackupDamagedOnDiskError that names the first faults."""
+
+        def report(progress: VerifyProgress) -> None:
+            percent = 100 * progress.bytes_read / max(1, progress.bytes_total)
+            reporter.progress(percent, f"{progress.stage} {progress.file}")
+
+        with interruptible():
+            verdicts = [
+                verify_and_note(generation, self._archive, report)
+                for generation in chosen_generations(self._archive.directory, params.generation)
+            ]
+        for verdict in verdicts:
+            reporter.log(f"{verdict.generation}: {'sound' if verdict.ok else 'DAMAGED'}")
+        require_sound(verdicts)
+        return Result(
+            bytes_processed=sum(verdict.bytes_read for verdict in verdicts),
+            objects_processed=sum(len(verdict.stages) for verdict in verdicts),
+            result={"generations": [verdict.generation for verdict in verdicts]},
+        )
+
+
+class RotateParams(Params):
+    """How many generations to keep (None: as configured); ``dry_run`` removes nothing."""
+
+    keep: int | None = None
+    dry_run: bool = False
+
+
+class PostgresRotate:
+    """Removes the generations that retention gives up."""
+
+    kind: ClassVar[str] = "postgres-rotate"
+    params: ClassVar[type[Params]] = RotateParams
+    isolation: ClassVar[Isolation] = Isolation.WORKER
+
+    def __init__(self, archive: ArchiveSettings) -> None:
+        self._archive = archive
+
+    async def execute(self, params: RotateParams, run: RunFacts, reporter: Reporter) -> Result:
+        """Rotate; what cannot be deleted makes a partial failure."""
+        policy = self._archive.policy_keeping(params.keep)
+        with interruptible():
+            done = rotate(self._archive.directory, policy, dry_run=params.dry_run)
+        for decision in done.plan.decisions:
+            verb = "keep" if decision.keep else "remove"
+            reporter.log(f"{verb} {decision.id}: {'; '.join(decision.reasons)}")
+        return rotation_result(done)
+
+
+class DrillParams(Params):
+    """What to drill: the newest generation unless one is named."""
+
+    kind: Literal["database"] = "database"
+    generation: str | None = Field(default=None)
+
+
+class RestoreDrill:
+    """Restores a backup to an isolated place and asks it for answers."""
+
+    kind: ClassVar[str] = "restore-drill"
+    params: ClassVar[type[Params]] = DrillParams
+    isolation: ClassVar[Isolation] = Isolation.WORKER
+
+    def __init__(self, archive: ArchiveSettings, open_ledger: OpenLedger) -> None:
+        self._archive = archive
+        self._open_ledger = open_ledger
+
+    async def execute(self, params: DrillParams, run: RunFacts, reporter: Reporter) -> Result:
+        """Drill and record; raises DrillFailedError with the drill's detail."""
+
+        def say(phase: str) -> None:
+            reporter.progress(message=phase)
+            reporter.log(f"phase: {phase}")
+
+        with interruptible():
+            drill = drill_database(self._archive, params.generation, say)
+        async with self._open_ledger() as ledger:
+            await ledger.record(drill)
+        if not drill.success:
+            raise DrillFailedError(
+                f"the restore drill of {drill.source or 'the newest backup'} failed",
+                detail=drill.detail,
+                remedy="Take a full backup now, and find out what damaged this one.",
+            )
+        reporter.log(drill.detail)
+        shown = {**drill.as_dict(), "timestamp": drill.timestamp.isoformat()}
+        return Result(objects_processed=1, result=shown)
+
+
+def require_sound(verdicts: list[Verdict]) -> None:
+    """Raise BackupDamagedOnDiskError if any generation has findings."""
+    damaged = [verdict for verdict in verdicts if not verdict.ok]
+    if not damaged:
+        return
+    lines = [
+        f"{verdict.generation} {found.stage} {found.file}: {found.problem}"
+        for verdict in damaged
+        for found in verdict.findings[:REASONS]
+    ]
+    raise BackupDamagedOnDiskError(
+        f"{len(damaged)} of {len(verdicts)} generations are damaged: "
+        + ", ".join(verdict.generation for verdict in damaged),
+        detail="\n".join(lines),
+        remedy="Take a full backup now, and find out what damaged these.",
+    )
+
+
+def rotation_result(done: Rotation) -> Result:
+    """A rotation as a run's result: what could not be deleted counts as skipped."""
+    reasons = tuple(f"{failure.generation}: {failure.problem}" for failure in done.failures)
+    return Result(
+        objects_processed=len(done.removed),
+        objects_skipped=len(done.failures),
+        skip_reasons=reasons[:REASONS],
+        bytes_processed=done.freed,
+        result=done.as_dict(),
+    )
+
+
+def _sentence(taken: BackupResult) -> str:
+    text = f"{taken.kind.value} backup {taken.generation}/{taken.id}, {taken.bytes} bytes, verified"
+    return text if taken.full_reason is None else f"{text}; a full one, since {taken.full_reason}"

@@ -1,0 +1,281 @@
+"""Which generations a backup directory holds, in which state; cheap, no archive is opened.
+
+Everything is told by the records (``backup.json``) and the sizes of the files; times of files mean
+nothing here. Whatever else lies in the directory is passed over, and nothing that is broken in it
+keeps the rest from being listed.
+"""
+
+import os
+import stat
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from leitstand.archive.postgres.chain import StageFacts, check_chain
+from leitstand.archive.postgres.checks import CheckKind, last_failed, last_passed, read_checks
+from leitstand.archive.postgres.finding import Finding, FindingKind
+from leitstand.archive.postgres.stage import (
+    FULL_DIR,
+    INCREMENTAL_DIR,
+    MANIFEST,
+    SIDECAR,
+    Stage,
+    StageRecord,
+    StageRecordError,
+    is_backup_id,
+)
+from leitstand.errors import NotFoundError
+
+
+class GenerationState(StrEnum):
+    """What can be told without reading the archives."""
+
+    COMPLETE = "complete"
+    DAMAGED = "damaged"
+    """A stage is broken, or does not follow the one before it."""
+    INCOMPLETE = "incomplete"
+    """There is no full backup with a record, so there is nothing to restore."""
+
+
+@dataclass(frozen=True)
+class StageEntry:
+    """One stage as it lies there; ``size`` in bytes, ``record`` None where it cannot be read."""
+
+    path: Path
+    name: str
+    size: int
+    record: StageRecord | None
+    findings: tuple[Finding, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """An increment's JSON shape."""
+        record = self.record
+        return {
+            "id": self.path.name,
+            "parent": record.parent.id if record is not None and record.parent else None,
+            "size": self.size,
+            "started_at": _rfc3339(record.started_at if record else None),
+            "finished_at": _rfc3339(record.finished_at if record else None),
+            "ok": not self.findings,
+        }
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A generation: the full backup (None if there is none), its increments by id, and findings.
+
+    ``verified_at`` is when the one of its stages verified whose verification is the oldest; None
+    when one never did. ``drilled_at`` is when its newest drill passed, to whichever stage.
+    """
+
+    path: Path
+    full: StageEntry | None
+    increments: tuple[StageEntry, ...]
+    findings: tuple[Finding, ...]
+    verified_at: datetime | None
+    drilled_at: datetime | None
+
+    @property
+    def id(self) -> str:
+        """The name of its directory."""
+        return self.path.name
+
+    @property
+    def state(self) -> GenerationState:
+        """Complete when nothing was found."""
+        if self.full is None or self.full.record is None:
+            return GenerationState.INCOMPLETE
+        return GenerationState.DAMAGED if self.findings else GenerationState.COMPLETE
+
+    @property
+    def stages(self) -> tuple[StageEntry, ...]:
+        """All stages, in the order of the chain."""
+        return self.increments if self.full is None else (self.full, *self.increments)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all stages."""
+        return sum(stage.size for stage in self.stages)
+
+    @property
+    def system_identifier(self) -> str | None:
+        """Which cluster it comes from; None when no record says so."""
+        record = self.full.record if self.full is not None else None
+        return record.system_identifier if record is not None else None
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When its full backup began."""
+        return self.full.record.started_at if self.full and self.full.record else None
+
+    @property
+    def finished_at(self) -> datetime | None:
+        """When its newest stage that has a record was done."""
+        times = [stage.record.finished_at for stage in self.stages if stage.record is not None]
+        return max(times, default=None)
+
+    def as_dict(self) -> dict[str, object]:
+        """The generation's JSON shape."""
+        return {
+            "generation": self.id,
+            "state": self.state.value,
+            "size": self.size,
+            "started_at": _rfc3339(self.started_at),
+            "finished_at": _rfc3339(self.finished_at),
+            "verified_at": _rfc3339(self.verified_at),
+            "drilled_at": _rfc3339(self.drilled_at),
+            "increments": [increment.as_dict() for increment in self.increments],
+            "findings": [finding.as_dict() for finding in self.findings],
+        }
+
+
+def list_generations(directory: Path) -> tuple[Generation, ...]:
+    """All generations in ``directory``, the oldest first; none if the directory does not exist.
+
+    A generation that is taken or rotated meanwhile is listed as it was seen. Raises OSError when
+    the directory itself cannot be read.
+    """
+    try:
+        names = sorted(name for name in os.listdir(directory) if is_backup_id(name))
+    except FileNotFoundError:
+        return ()
+    return tuple(_generation(directory / name) for name in names if (directory / name).is_dir())
+
+
+def read_generation(directory: Path, name: str) -> Generation:
+    """The generation called ``name``; raises NotFoundError."""
+    path = directory / name
+    if not is_backup_id(name) or not path.is_dir():
+        raise NotFoundError(
+            f"there is no generation {name!r} in {directory}",
+            remedy="leitstand backup postgres list shows those that exist.",
+        )
+    return _generation(path)
+
+
+def stage_ids(generation: Path) -> list[str]:
+    """The ids below ``generation`` that are taken, whatever lies there; its own among them."""
+    try:
+        found = os.listdir(generation / INCREMENTAL_DIR)
+    except OSError:
+        found = []
+    return [generation.name, *(name for name in found if is_backup_id(name))]
+
+
+def _generation(path: Path) -> Generation:
+    found: list[Finding] = []
+    full = _full(path, found)
+    increments = _increments(path, found)
+    stages = (full, *increments) if full is not None else increments
+    for stage in stages:
+        found += stage.findings
+    if full is not None:
+        found += check_chain([_facts(stage) for stage in stages])
+    checks, names = read_checks(path), [stage.name for stage in stages]
+    failed = last_failed(checks, names)
+    if failed is not None:
+        problem = f"it did not verify at {_rfc3339(failed.timestamp)}: {failed.detail}"
+        found.append(Finding(failed.stages[-1], "", problem, FindingKind.DAMAGED))
+    return Generation(
+        path=path,
+        full=full,
+        increments=increments,
+        findings=tuple(dict.fromkeys(found)),
+        verified_at=last_passed(checks, CheckKind.VERIFY, names),
+        drilled_at=last_passed(checks, CheckKind.DRILL, names[:1]),
+    )
+
+
+def _full(path: Path, found: list[Finding]) -> StageEntry | None:
+    if (path / FULL_DIR).is_dir():
+        return _stage(path / FULL_DIR, FULL_DIR, path.name, path.name)
+    problem = "the full backup does not exist"
+    found.append(Finding(FULL_DIR, "", problem, FindingKind.MISSING))
+    return None
+
+
+def _increments(path: Path, found: list[Finding]) -> tuple[StageEntry, ...]:
+    directory = path / INCREMENTAL_DIR
+    try:
+        names = sorted(name for name in os.listdir(directory) if is_backup_id(name))
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        problem = f"the directory cannot be listed: {error.strerror}"
+        found.append(Finding(INCREMENTAL_DIR, "", problem, FindingKind.UNREADABLE))
+        return ()
+    return tuple(
+        _stage(directory / name, f"{INCREMENTAL_DIR}/{name}", path.name, name) for name in names
+    )
+
+
+def _stage(path: Path, name: str, generation: str, backup_id: str) -> StageEntry:
+    found: list[Finding] = []
+    sizes = _sizes(path, name, found)
+    record = _record(path, name, found)
+    if record is not None:
+        found += _compare(record, sizes, name)
+        if (record.generation, record.id) != (generation, backup_id):
+            problem = f"it belongs to the backup {record.generation}/{record.id}"
+            found.append(Finding(name, SIDECAR, problem, FindingKind.CHAIN))
+    return StageEntry(path, name, sum(sizes.values()), record, tuple(found))
+
+
+def _sizes(path: Path, name: str, found: list[Finding]) -> dict[str, int]:
+    """The sizes of the regular files in ``path``."""
+    sizes = {}
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    sizes[entry.name] = status.st_size
+    except OSError as error:
+        problem = f"the directory cannot be read: {error.strerror}"
+        found.append(Finding(name, "", problem, FindingKind.UNREADABLE))
+    return sizes
+
+
+def _record(path: Path, name: str, found: list[Finding]) -> StageRecord | None:
+    try:
+        record = Stage.read(path).record
+    except StageRecordError as error:
+        found.append(Finding(name, SIDECAR, error.message, FindingKind.DAMAGED))
+        return None
+    except OSError as error:
+        problem = f"it cannot be read: {error.strerror}"
+        found.append(Finding(name, SIDECAR, problem, FindingKind.UNREADABLE))
+        return None
+    if record is None:
+        found.append(Finding(name, SIDECAR, "it does not exist", FindingKind.MISSING))
+    return record
+
+
+def _compare(record: StageRecord, sizes: dict[str, int], name: str) -> list[Finding]:
+    found = []
+    for file, digest in record.files.items():
+        if file not in sizes:
+            found.append(Finding(name, file, "it does not exist", FindingKind.MISSING))
+        elif sizes[file] != digest.size:
+            problem = f"it has {sizes[file]} bytes, {SIDECAR} says {digest.size}"
+            found.append(Finding(name, file, problem, FindingKind.DAMAGED))
+    if MANIFEST not in sizes:
+        found.append(Finding(name, MANIFEST, "it does not exist", FindingKind.MISSING))
+    return found
+
+
+def _facts(stage: StageEntry) -> StageFacts:
+    record = stage.record
+    return StageFacts(
+        name=stage.name,
+        id=stage.path.name,
+        label=None,
+        system_identifier=record.system_identifier if record else None,
+        manifest_sha256=record.manifest_sha256 if record else None,
+        record=record,
+    )
+
+
+def _rfc3339(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat(timespec="microseconds").replace("+00:00", "Z")

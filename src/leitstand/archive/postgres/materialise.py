@@ -1,0 +1,384 @@
+"""Turns a chain of backups into a data directory that PostgreSQL can start from.
+
+Every input is verified in the same pass in which it is unpacked, since ``pg_combinebackup`` would
+launder damage: it computes the new manifest from whatever bytes it finds. Tablespaces go to new
+directories, in the inputs and in the result, and ``tablespace_map`` is rewritten: with the original
+one, PostgreSQL would open the original's tablespaces on the same machine.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from leitstand.archive.postgres.chain import StageFacts, check_chain
+from leitstand.archive.postgres.durable import sync_tree
+from leitstand.archive.postgres.extract import Targets, extract_verified
+from leitstand.archive.postgres.finding import Finding, FindingKind
+from leitstand.archive.postgres.label import TABLESPACE_MAP
+from leitstand.archive.postgres.program import run_program
+from leitstand.archive.postgres.stage import (
+    FULL_DIR,
+    INCREMENTAL_DIR,
+    MANIFEST,
+    SIDECAR,
+    Stage,
+    StageRecord,
+    StageRecordError,
+    is_backup_id,
+)
+from leitstand.errors import LeitstandError, NotFoundError
+from leitstand.store.account import Account
+from leitstand.store.binaries import Binaries
+
+SHOWN = 5
+_TABLESPACES = "pg_tblspc"
+_LINKS_SINCE = 18
+
+
+class GenerationDamagedError(LeitstandError):
+    """A backup of the chain does not verify, so nothing is made from it."""
+
+    code = "GENERATION_DAMAGED"
+
+    findings: tuple[Finding, ...] = ()
+
+
+class CombineError(LeitstandError):
+    """``pg_combinebackup`` failed."""
+
+    code = "COMBINE_FAILED"
+
+
+@dataclass(frozen=True)
+class MaterialiseProgress:
+    """What is being done; bytes are compressed ones, of all stages together."""
+
+    phase: str
+    stage: str = ""
+    bytes_done: int = 0
+    bytes_total: int = 0
+
+
+Report = Callable[[MaterialiseProgress], None]
+"""Called often; whatever it raises ends the work, and what was made is removed."""
+
+
+@dataclass(frozen=True)
+class Materialised:
+    """A data directory; ``source`` names generation and stage.
+
+    ``recovery_point`` is when the copy of the last stage ended: what was committed before it began
+    is in. ``tablespaces`` are the directories by oid, ``phases`` seconds of ``unpack`` (which
+    verifies, too) and ``combine``.
+    """
+
+    data: Path
+    tablespaces: Mapping[int, Path]
+    recovery_point: datetime | None
+    source: str
+    phases: Mapping[str, float] = field(default_factory=dict)
+
+
+def materialise(  # noqa: PLR0913 - where from, where to, by what, and how
+    generation_dir: Path,
+    target: Path,
+    binaries: Binaries,
+    account: Account,
+    tablespace_root: Path,
+    *,
+    upto: str | None = None,
+    tablespace_links: Path | None = None,
+    report: Report | None = None,
+    durable: bool = False,
+) -> Materialised:
+    """Make ``target``, a new directory, from the generation up to the stage ``upto``.
+
+    ``upto`` is ``full`` or an increment's id, the newest by default. Tablespaces go to
+    ``tablespace_root/<oid>``, made if there are any; links and map point to
+    ``tablespace_links/<oid>`` where the caller will move them (there, by default). Everything
+    belongs to ``account``, closed to others. With ``durable`` it is synchronised.
+
+    Raises NotFoundError, GenerationDamagedError, CombineError, ExtractError, and what ``report``
+    raises; ``target`` and ``tablespace_root`` are gone then.
+    """
+    stages = stages_upto(generation_dir, upto)
+    phases: dict[str, float] = {}
+    work = _Work(target, tablespace_root, tablespace_links or tablespace_root, binaries)
+    try:
+        record = _make(stages, work, phases, report or _ignore)
+        for top in (target, *work.homes.values()):
+            top.chmod(0o700)
+            account.own_tree(top)
+        if durable:
+            for top in (target, *work.homes.values()):
+                sync_tree(top)
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.rmtree(tablespace_root, ignore_errors=True)
+        raise
+    return Materialised(
+        data=target,
+        tablespaces=work.homes,
+        recovery_point=record.finished_at if record is not None else None,
+        source=source_name(generation_dir, stages),
+        phases=phases,
+    )
+
+
+def stages_upto(generation_dir: Path, upto: str | None) -> list[Path]:
+    """The directories of the stages to restore, the full backup first; raises NotFoundError."""
+    full, increments = generation_dir / FULL_DIR, generation_dir / INCREMENTAL_DIR
+    if not full.is_dir():
+        raise NotFoundError(
+            f"no backup found: {full} does not exist",
+            remedy="leitstand backup postgres list shows what can be restored.",
+        )
+    names = []
+    if increments.is_dir():
+        names = sorted(name for name in os.listdir(increments) if is_backup_id(name))
+    if upto == FULL_DIR:
+        names = []
+    elif upto is not None and upto not in names:
+        raise NotFoundError(f"the generation {generation_dir.name} has no increment {upto!r}")
+    elif upto is not None:
+        names = names[: names.index(upto) + 1]
+    return [full, *(increments / name for name in names)]
+
+
+def source_name(generation_dir: Path, stages: Sequence[Path]) -> str:
+    """How reports call it: the generation, and the increment that it was restored to."""
+    last = stages[-1].name
+    return generation_dir.name if last == FULL_DIR else f"{generation_dir.name}/{last}"
+
+
+@dataclass
+class _Work:
+    """Where everything goes; ``homes`` are the tablespaces' directories, as they are found."""
+
+    target: Path
+    tablespace_root: Path
+    links: Path
+    binaries: Binaries
+    homes: dict[int, Path] = field(default_factory=dict)
+
+    def home(self, oid: int) -> Path:
+        """A new directory for a tablespace of the result."""
+        if oid not in self.homes:
+            home = self.tablespace_root / str(oid)
+            home.mkdir(mode=0o700, parents=True)
+            self.homes[oid] = home
+        return self.homes[oid]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where one input goes: data directory, a maker of tablespaces' directories; WAL, too?"""
+
+    base: Path
+    home: Callable[[int], Path]
+    with_wal: bool
+
+
+@dataclass(frozen=True)
+class _Unpacked:
+    """One input, unpacked: its data directory and its tablespaces' directories by oid."""
+
+    base: Path
+    tablespaces: Mapping[int, Path]
+    facts: StageFacts
+
+
+def _make(
+    stages: Sequence[Path], work: _Work, phases: dict[str, float], report: Report
+) -> StageRecord | None:
+    meter = _Meter(report, sum(_size(stage) for stage in stages))
+    if len(stages) == 1:
+        with _phase(phases, "unpack"):
+            work.target.mkdir(mode=0o700)
+            place = _Place(work.target, work.home, with_wal=True)
+            unpacked = _unpack(stages[0], place, work.binaries, meter)
+            _require_chain([unpacked])
+    else:
+        with _inputs_directory(work.target) as scratch:
+            with _phase(phases, "unpack"):
+                inputs = _unpack_all(stages, scratch, work.binaries, meter)
+            with _phase(phases, "combine"):
+                _combine(inputs, work, report)
+        unpacked = inputs[-1]
+    _link_tablespaces(work.target, {oid: work.links / str(oid) for oid in unpacked.tablespaces})
+    return unpacked.facts.record
+
+
+@contextmanager
+def _inputs_directory(target: Path) -> Iterator[Path]:
+    """Beside the target, so that files need not be copied but only linked."""
+    path = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}-stages-", dir=target.parent))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _unpack_all(
+    stages: Sequence[Path], scratch: Path, binaries: Binaries, meter: "_Meter"
+) -> list[_Unpacked]:
+    inputs: list[_Unpacked] = []
+    for number, stage in enumerate(stages):
+        room = scratch / str(number)
+        room.mkdir()
+        base = room / "base"
+        base.mkdir(mode=0o700)
+
+        def home(oid: int, room: Path = room) -> Path:
+            path = room / str(oid)
+            path.mkdir(mode=0o700)
+            return path
+
+        place = _Place(base, home, with_wal=number == len(stages) - 1)
+        inputs.append(_unpack(stage, place, binaries, meter))
+        _require_chain(inputs)
+        _link_tablespaces(base, inputs[-1].tablespaces)
+        shutil.copyfile(stage / MANIFEST, base / MANIFEST)
+    return inputs
+
+
+def _unpack(path: Path, place: _Place, binaries: Binaries, meter: "_Meter") -> _Unpacked:
+    """Unpack and verify one stage; raises GenerationDamagedError."""
+    spaces = {oid: place.home(oid) for oid in _tablespace_oids(path)}
+    try:
+        stage = Stage.read(path)
+    except (StageRecordError, OSError):
+        stage = Stage(path, None)  # what is wrong with the record is a finding of the check
+    targets = Targets(place.base, spaces, with_wal=place.with_wal)
+    scratch = place.base.parent
+    done = extract_verified(stage, targets, binaries, meter.counter_for(path), scratch)
+    _require_intact((*done.findings, *_misplaced(path, done.facts)))
+    return _Unpacked(place.base, spaces, done.facts)
+
+
+def _misplaced(path: Path, facts: StageFacts) -> Iterator[Finding]:
+    """A stage of another generation, put in this one's place with its record."""
+    generation = path.parent if path.name == FULL_DIR else path.parent.parent
+    if facts.record is not None and facts.record.generation != generation.name:
+        problem = f"it belongs to the generation {facts.record.generation}"
+        yield Finding(facts.name, SIDECAR, problem, FindingKind.CHAIN)
+
+
+def _tablespace_oids(stage: Path) -> list[int]:
+    names = (re.fullmatch(r"([1-9]\d{0,9})\.tar\.gz", name) for name in os.listdir(stage))
+    return sorted(int(match.group(1)) for match in names if match is not None)
+
+
+def _combine(inputs: Sequence[_Unpacked], work: _Work, report: Report) -> None:
+    last = inputs[-1]
+    mapping = {place: work.home(oid) for oid, place in last.tablespaces.items()}
+    for home in mapping.values():
+        home.rmdir()  # pg_combinebackup wants to make it
+    argv = [
+        work.binaries.path("pg_combinebackup"),
+        *(str(stage.base) for stage in inputs),
+        f"--output={work.target}",
+        "--no-manifest",  # every input was verified; a manifest of the output proves nothing
+        "--no-sync",
+        *_copy_method(work, last),
+        *(f"--tablespace-mapping={_quoted(old)}={_quoted(new)}" for old, new in mapping.items()),
+    ]
+
+    def tick(_: str | None) -> bool:
+        report(MaterialiseProgress("combine"))
+        return False
+
+    ended = run_program(argv, {"LC_ALL": "C", "PATH": os.environ.get("PATH", "")}, tick)
+    if ended.exit_code != 0:
+        raise CombineError(
+            f"pg_combinebackup failed (status {ended.exit_code})", detail=ended.text or None
+        )
+
+
+def _copy_method(work: _Work, last: _Unpacked) -> list[str]:
+    """Hard links where they can be made: the inputs are thrown away, so nobody else has the files.
+
+    Only the programs of version 18 know how, and only within one file system.
+    """
+    devices = {os.stat(path).st_dev for path in (last.base, work.target.parent)}
+    if work.homes:
+        devices.add(os.stat(work.tablespace_root).st_dev)
+    return ["--link"] if work.binaries.major >= _LINKS_SINCE and len(devices) == 1 else []
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("\\", "\\\\").replace("=", "\\=")
+
+
+def _link_tablespaces(data: Path, places: Mapping[int, Path]) -> None:
+    """Make the links, and the map from which PostgreSQL makes them again when it starts."""
+    lines = []
+    for oid, place in sorted(places.items()):
+        link = data / _TABLESPACES / str(oid)
+        link.unlink(missing_ok=True)
+        link.symlink_to(place.absolute())
+        escaped = re.sub(rb"([\\\n\r])", rb"\\\1", os.fsencode(place.absolute()))
+        lines.append(b"%d %s\n" % (oid, escaped))
+    map_file = data / os.fsdecode(TABLESPACE_MAP)
+    map_file.unlink(missing_ok=True)
+    if lines:
+        map_file.write_bytes(b"".join(lines))
+        map_file.chmod(0o600)
+
+
+def _require_chain(inputs: Sequence[_Unpacked]) -> None:
+    _require_intact(check_chain([stage.facts for stage in inputs]))
+
+
+def _require_intact(findings: Sequence[Finding]) -> None:
+    if not findings:
+        return
+    lines = [f"{f.stage} {f.file}: {f.problem}" for f in findings[:SHOWN]]
+    error = GenerationDamagedError(
+        f"the backup {findings[0].stage} is damaged ({len(findings)} findings)",
+        detail="\n".join(lines),
+        remedy="Restore to an earlier stage of the generation, or an earlier generation.",
+    )
+    error.findings = tuple(findings)
+    raise error
+
+
+def _size(stage: Path) -> int:
+    return sum(path.lstat().st_size for path in stage.iterdir())
+
+
+class _Meter:
+    """Adds up what is read over all stages."""
+
+    def __init__(self, report: Report, total: int) -> None:
+        self._report = report
+        self._total = total
+        self._done = 0
+
+    def counter_for(self, stage: Path) -> Callable[[str, int], None]:
+        def count(_: str, read: int) -> None:
+            self._done += read
+            name = stage.name
+            self._report(MaterialiseProgress("unpack", name, self._done, self._total))
+
+        return count
+
+
+@contextmanager
+def _phase(phases: dict[str, float], name: str) -> Iterator[None]:
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        phases[name] = round(time.monotonic() - began, 3)
+
+
+def _ignore(_: MaterialiseProgress) -> None:
+    """Nobody wants to know."""

@@ -1,0 +1,161 @@
+"""Restores a database: into a fresh directory, which takes the target's place when it is done.
+
+Tablespaces go to ``<target>.tablespaces/<oid>`` unless another directory is named for them: never
+into the data directory, where PostgreSQL does not want them, and never where the original has them.
+"""
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from leitstand.archive.atomic import discard, exchange, take_over
+from leitstand.archive.fresh_directory import fresh_directory
+from leitstand.archive.postgres.materialise import (
+    Materialised,
+    Report,
+    materialise,
+    source_name,
+    stages_upto,
+)
+from leitstand.archive.restore_log import logged_restore
+from leitstand.archive.restore_target import TargetRefusedError, checked_target
+from leitstand.errors import FailureClass, LeitstandError
+from leitstand.store.account import Account
+from leitstand.store.binaries import Binaries
+from leitstand.store.cluster import Cluster
+
+KIND = "database"
+TABLESPACES_SUFFIX = ".tablespaces"
+
+log = structlog.get_logger(__name__)
+
+
+class RestoreError(LeitstandError):
+    """The restore failed for a reason of the file system; the target is as it was."""
+
+    code = "RESTORE_FAILED"
+    failure_class = FailureClass.TRANSIENT
+
+
+@dataclass(frozen=True)
+class Restore:
+    """What to restore and where to. ``upto`` is ``full`` or an increment's id (default: newest).
+
+    ``force`` replaces a target that is not empty. ``protected`` are directories that no restore may
+    replace; that of the generation's repository and the working directory are always among them.
+    """
+
+    generation: Path
+    target: Path
+    log: Path
+    force: bool = False
+    upto: str | None = None
+    tablespace_root: Path | None = None
+    protected: tuple[Path, ...] = ()
+
+
+def restore_database(
+    restore: Restore, binaries: Binaries, account: Account, report: Report | None = None
+) -> Materialised:
+    """Restore, and write one line to the restore log however it ends.
+
+    The target is refused (TargetRefusedError) before anything is run; on any failure and
+    interruption it is byte for byte as it was, and nothing is left beside it. Old content is
+    removed when the new has taken its place. Raises what ``materialise`` raises, RestoreError.
+    """
+    name = restore.generation.name if restore.upto is None else _named(restore)
+    with logged_restore(restore.log, KIND, name, restore.target.absolute()):
+        try:
+            return _restore(restore, binaries, account, report)
+        except OSError as error:
+            raise RestoreError(
+                f"the restore to {restore.target} failed: {error.strerror}",
+                detail=str(error),
+                remedy="Look for room and permissions; the target is as it was.",
+            ) from error
+
+
+def _named(restore: Restore) -> str:
+    return f"{restore.generation.name}/{restore.upto}"
+
+
+def _restore(
+    restore: Restore, binaries: Binaries, account: Account, report: Report | None
+) -> Materialised:
+    stages = stages_upto(restore.generation, restore.upto)
+    target = _checked(restore, binaries, account)
+    spaces = _checked_tablespaces(restore, target, stages)
+    with ExitStack() as stack:
+        room = stack.enter_context(fresh_directory(target))
+        space_room = stack.enter_context(fresh_directory(spaces))
+        made = materialise(
+            restore.generation,
+            room / "data",
+            binaries,
+            account,
+            space_room / "tablespaces",
+            upto=restore.upto,
+            tablespace_links=spaces,
+            report=report,
+            durable=True,
+        )
+        moves = [(room / "data", target)]
+        if made.tablespaces:
+            account.own(space_room / "tablespaces")
+            moves.insert(0, (space_room / "tablespaces", spaces))
+        _take_all(moves, force=restore.force)
+    log.info("database restored", source=made.source, target=str(target))
+    return Materialised(
+        data=target,
+        tablespaces={oid: spaces / str(oid) for oid in made.tablespaces},
+        recovery_point=made.recovery_point,
+        source=source_name(restore.generation, stages),
+        phases=made.phases,
+    )
+
+
+def _checked(restore: Restore, binaries: Binaries, account: Account) -> Path:
+    protected = _protected(restore)
+    target = checked_target(restore.target, force=restore.force, protected=protected)
+    if target.is_dir() and Cluster(target, binaries, account).running_pid() is not None:
+        raise TargetRefusedError(
+            f"a PostgreSQL server is running on {target}", remedy="Stop it, or restore elsewhere."
+        )
+    return target
+
+
+def _protected(restore: Restore) -> Iterable[Path]:
+    return (restore.generation.absolute().parent, Path.cwd(), *restore.protected)
+
+
+def _checked_tablespaces(restore: Restore, target: Path, stages: list[Path]) -> Path:
+    """The directory for tablespaces; only judged if the backup has any."""
+    default = target.with_name(target.name + TABLESPACES_SUFFIX)
+    chosen = restore.tablespace_root or default
+    if not any(path.name[0].isdigit() for path in stages[-1].glob("*.tar.gz")):
+        return default
+    # Those of another directory may belong to anybody; --force speaks of the target.
+    force = restore.force and restore.tablespace_root is None
+    return checked_target(chosen, force=force, protected=(*_protected(restore), target))
+
+
+def _take_all(moves: list[tuple[Path, Path]], *, force: bool) -> None:
+    """Put everything in its place, or nothing; then remove the old content."""
+    done: list[tuple[Path, Path, Path | None]] = []
+    try:
+        for fresh, target in moves:
+            done.append((fresh, target, take_over(fresh, target, replace=force)))
+    except BaseException:
+        for fresh, target, old in reversed(done):
+            if old is not None:
+                exchange(old, target)
+            else:
+                target.rename(fresh)
+        raise
+    for _, target, old in done:
+        problem = discard(old) if old is not None else None
+        if problem is not None:
+            log.warning("old content not removed", target=str(target), problem=problem)

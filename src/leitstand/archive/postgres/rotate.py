@@ -1,0 +1,145 @@
+"""Removes the generations that retention gives up, each whole, and tells what it did."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from leitstand.archive.postgres.backup_lock import backup_lock
+from leitstand.archive.postgres.catalogue import Generation, GenerationState, list_generations
+from leitstand.archive.postgres.durable import sync_path
+from leitstand.archive.postgres.retention import Candidate, Plan, Policy, plan_retention
+from leitstand.archive.postgres.stage import is_backup_id
+
+REMOVED_PREFIX = ".removed-"
+"""Of a generation that is being deleted: renamed first, so that no half of it is ever listed."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A generation that could not be deleted entirely; ``problem`` says where it failed."""
+
+    generation: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """What a rotation decided and did; sizes in bytes.
+
+    ``removed`` are gone entirely. Those in ``failures`` are listed no more, or still listed if not
+    even the rename worked; the next rotation tries again.
+    """
+
+    plan: Plan
+    removed: tuple[str, ...]
+    failures: tuple[Failure, ...]
+    freed: int
+    dry_run: bool
+
+    def as_dict(self) -> dict[str, object]:
+        """The rotation's JSON shape."""
+        return {
+            "dry_run": self.dry_run,
+            "decisions": [decision.as_dict() for decision in self.plan.decisions],
+            "removed": list(self.removed),
+            "failures": [vars(failure) for failure in self.failures],
+            "freed": self.freed,
+        }
+
+
+def rotate(
+    directory: Path,
+    policy: Policy,
+    *,
+    dry_run: bool = False,
+    report: Callable[[str], None] | None = None,
+) -> Rotation:
+    """Apply ``policy`` to the generations in ``directory``; with ``dry_run`` only decide.
+
+    ``report`` is told each generation before it is deleted. What cannot be deleted is a failure in
+    the result and does not keep the others. Raises RetentionError when nothing would be left,
+    BackupBusyError while a backup is taken, OSError when the directory cannot be read.
+    """
+    if dry_run or not directory.is_dir():
+        return Rotation(_plan(list_generations(directory), policy), (), (), 0, dry_run)
+    with backup_lock(directory, "rotation"):
+        found = {generation.id: generation for generation in list_generations(directory)}
+        plan = _plan(tuple(found.values()), policy)
+        return _remove_all(directory, plan, found, report or _ignore)
+
+
+def remove_leftovers(directory: Path) -> tuple[Failure, ...]:
+    """Go on with deletions that were interrupted; hold the lock."""
+    failures = []
+    for name in sorted(os.listdir(directory)):
+        if name.startswith(REMOVED_PREFIX) and is_backup_id(name.removeprefix(REMOVED_PREFIX)):
+            problem = _delete(directory / name)
+            if problem is not None:
+                failures.append(Failure(name.removeprefix(REMOVED_PREFIX), problem))
+    return tuple(failures)
+
+
+def candidate_of(generation: Generation) -> Candidate:
+    """What retention needs to know of ``generation``."""
+    complete = generation.state is GenerationState.COMPLETE
+    return Candidate(
+        id=generation.id,
+        system_identifier=generation.system_identifier,
+        started_at=generation.started_at,
+        proven=complete and generation.verified_at is not None,
+        drilled=complete and generation.drilled_at is not None,
+    )
+
+
+def _plan(generations: tuple[Generation, ...], policy: Policy) -> Plan:
+    return plan_retention(map(candidate_of, generations), policy)
+
+
+def _remove_all(
+    directory: Path, plan: Plan, found: dict[str, Generation], report: Callable[[str], None]
+) -> Rotation:
+    failures = list(remove_leftovers(directory))
+    removed, freed = [], 0
+    for decision in plan.removed:
+        report(decision.id)
+        problem = _remove(directory, decision.id)
+        if problem is not None:
+            log.error("generation not removed", generation=decision.id, problem=problem)
+            failures.append(Failure(decision.id, problem))
+            continue
+        log.info("generation removed", generation=decision.id, reasons=decision.reasons)
+        removed.append(decision.id)
+        freed += found[decision.id].size
+    return Rotation(plan, tuple(removed), tuple(failures), freed, dry_run=False)
+
+
+def _remove(directory: Path, name: str) -> str | None:
+    """Rename, then delete; what went wrong, or None."""
+    doomed = directory / f"{REMOVED_PREFIX}{name}"
+    try:
+        (directory / name).rename(doomed)
+        sync_path(directory)
+    except OSError as error:
+        return f"it cannot be renamed: {error.strerror}"
+    return _delete(doomed)
+
+
+def _delete(doomed: Path) -> str | None:
+    """Delete as much as possible; the first thing that could not be deleted, or None."""
+    problems: list[str] = []
+
+    def note(_: object, path: str, info: tuple[type, BaseException, object]) -> None:
+        problems.append(f"{path}: {getattr(info[1], 'strerror', None) or info[1]}")
+
+    shutil.rmtree(doomed, onerror=note)
+    return problems[0] if problems else None
+
+
+def _ignore(_: str) -> None:
+    """Nobody wants to know."""

@@ -1,0 +1,67 @@
+"""Restores a generation by its name, as people ask for it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from leitstand.archive.postgres.catalogue import list_generations
+from leitstand.archive.postgres.materialise import Materialised, Report
+from leitstand.archive.postgres.restore import KIND, Restore, restore_database
+from leitstand.archive.postgres.stage import is_backup_id
+from leitstand.archive.restore_log import logged_restore
+from leitstand.archive.settings import ArchiveSettings, no_generation
+from leitstand.archive.verification import NEWEST
+from leitstand.errors import NotFoundError
+from leitstand.store.account import Account
+
+
+@dataclass(frozen=True)
+class RestoreRequest:
+    """``generation`` is an id or ``newest``; ``upto`` ``full`` or an increment's id (all: None).
+
+    ``protected`` are further directories that no restore may replace, whatever ``force`` says.
+    """
+
+    generation: str
+    target: Path
+    force: bool = False
+    upto: str | None = None
+    tablespace_root: Path | None = None
+    protected: tuple[Path, ...] = ()
+
+
+def restore_generation(
+    request: RestoreRequest, archive: ArchiveSettings, owner: Account, report: Report | None = None
+) -> Materialised:
+    """Restore to ``request.target``, which then belongs to ``owner``; see ``restore_database``.
+
+    Each call, whatever its end, adds one line to the restore log.
+    """
+    try:
+        name = _named(archive.directory, request.generation)
+    except NotFoundError:
+        with logged_restore(archive.restore_log, KIND, request.generation, request.target):
+            raise
+    restore = Restore(
+        generation=archive.directory / name,
+        target=request.target,
+        log=archive.restore_log,
+        force=request.force,
+        upto=request.upto,
+        tablespace_root=request.tablespace_root,
+        protected=(*request.protected, archive.drill.directory),
+    )
+    return restore_database(restore, archive.server_programs(owner), owner, report)
+
+
+def _named(directory: Path, name: str) -> str:
+    if name != NEWEST:
+        if is_backup_id(name):
+            return name
+        raise NotFoundError(
+            f"{name!r} is not the id of a generation",
+            remedy="leitstand backup postgres list shows those that exist.",
+        )
+    generations = list_generations(directory)
+    if not generations:
+        raise no_generation(directory)
+    return generations[-1].id

@@ -1,0 +1,80 @@
+"""What the archive is told by the configuration, in its own terms."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from leitstand.archive.drills.copy_check import ExpectedAnswer
+from leitstand.archive.postgres.backup import Repository
+from leitstand.archive.postgres.connection import Source
+from leitstand.archive.postgres.retention import Policy
+from leitstand.errors import NotFoundError
+from leitstand.store.account import Account
+from leitstand.store.binaries import Binaries, find_binaries
+from leitstand.store.reachable import reachable_binaries, reachable_directory
+
+LIKELY_ROLES = ("postgres", "leitstand")
+"""Roles that a restored copy probably has, after the one that backups are taken with."""
+
+
+@dataclass(frozen=True)
+class DrillSettings:
+    """Where drills unpack, what they ask, and how many seconds each phase may take."""
+
+    directory: Path
+    queries: Sequence[ExpectedAnswer] = ()
+    phase_timeout: float = 3600.0
+
+
+@dataclass(frozen=True)
+class ArchiveSettings:
+    """Where backups are, with which programs they are made, and for how long they are kept.
+
+    ``bin_dir`` is empty for the programs that come with Leitstand; ``role`` is the one that backups
+    are taken with, if the configuration names it.
+    """
+
+    directory: Path
+    restore_log: Path
+    level: int
+    policy: Policy
+    drill: DrillSettings
+    bin_dir: str = ""
+    role: str | None = None
+
+    @cached_property
+    def binaries(self) -> Binaries:
+        """PostgreSQL's programs; raises ProgramsMissingError."""
+        return find_binaries(self.bin_dir)
+
+    def policy_keeping(self, keep: int | None) -> Policy:
+        """The policy, with another number of newest generations if ``keep`` is given."""
+        return self.policy if keep is None else replace(self.policy, keep=keep)
+
+    def repository(self, conninfo: str) -> Repository:
+        """The backup directory, and the server behind ``conninfo`` as its source."""
+        return Repository(Source.parse(conninfo), self.directory, self.binaries, self.level)
+
+    def server_programs(self, account: Account) -> Binaries:
+        """The programs where ``account`` can execute them."""
+        return self.binaries if self.bin_dir else reachable_binaries(account)
+
+    def drill_scratch(self, account: Account) -> Path:
+        """The drills' directory, made where ``account`` can reach it."""
+        self.drill.directory.parent.mkdir(parents=True, exist_ok=True)
+        return reachable_directory(self.drill.directory, account)
+
+    @property
+    def drill_roles(self) -> tuple[str, ...]:
+        """The roles to try in a restored copy."""
+        own = (self.role,) if self.role else ()
+        return (*own, *(role for role in LIKELY_ROLES if role not in own))
+
+
+def no_generation(directory: Path) -> NotFoundError:
+    """The error for a backup directory without any generation."""
+    return NotFoundError(
+        f"no backup found in {directory}",
+        remedy="Take one: leitstand backup postgres full",
+    )

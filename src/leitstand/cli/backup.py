@@ -1,0 +1,150 @@
+"""`leitstand backup`: backups of PostgreSQL, taken, verified, rotated and listed."""
+
+from typing import Annotated
+
+import typer
+
+from leitstand.app.archive_wiring import archive_settings, backup_source
+from leitstand.archive import (
+    NEWEST,
+    BackupProgress,
+    BackupResult,
+    Generation,
+    Verdict,
+    VerifyProgress,
+    chosen_generations,
+    list_generations,
+    rotate,
+    take_full,
+    take_incremental,
+    verify_and_note,
+)
+from leitstand.cli.commands import Commands
+from leitstand.cli.exit_code import ExitCode
+from leitstand.cli.invocation import Invocation
+from leitstand.cli.table import Table
+from leitstand.display import moment, seconds, size
+from leitstand.execution import interruptible
+
+app = Commands("backup", "Backups: make, verify, rotate and list them.")
+postgres = Commands("postgres", "Backups of PostgreSQL.")
+app.add_typer(postgres)
+
+
+@postgres.command("full")
+async def full(call: Invocation) -> None:
+    """Take a full backup, which starts a new generation."""
+    await _take(call, "full")
+
+
+@postgres.command("incremental")
+async def incremental(
+    call: Invocation,
+    full_if_needed: Annotated[
+        bool, typer.Option("--full-if-needed", help="Take a full one where none can follow.")
+    ] = False,
+) -> None:
+    """Take an increment to the newest backup."""
+    await _take(call, "incremental", full_if_needed=full_if_needed)
+
+
+async def _take(call: Invocation, mode: str, *, full_if_needed: bool = False) -> None:
+    async with backup_source(call.settings) as conninfo:
+        repository = archive_settings(call.settings).repository(conninfo)
+        with call.output.progress(f"{mode} backup") as show, interruptible():
+
+            def report(progress: BackupProgress) -> None:
+                show(progress.percent, progress.phase)
+
+            if mode == "full":
+                taken = take_full(repository, report)
+            else:
+                taken = take_incremental(repository, report, full_if_needed=full_if_needed)
+    call.output.show(taken.as_dict(), _about(taken))
+
+
+@postgres.command("verify")
+def verify(
+    call: Invocation,
+    generation: Annotated[
+        str, typer.Argument(metavar="GEN", help="A generation, 'newest' or 'all'.")
+    ] = NEWEST,
+) -> ExitCode:
+    """Read every byte of a generation, and check that its backups follow one another."""
+    archive = archive_settings(call.settings)
+    chosen = chosen_generations(archive.directory, generation)
+    with call.output.progress("verification") as show, interruptible():
+
+        def report(progress: VerifyProgress) -> None:
+            percent = 100 * progress.bytes_read / max(1, progress.bytes_total)
+            show(percent, f"{progress.stage} {progress.file}")
+
+        verdicts = [verify_and_note(path, archive, report) for path in chosen]
+    documents = [verdict.as_dict() for verdict in verdicts]
+    call.output.show(documents if generation == "all" else documents[0], *map(_verdict, verdicts))
+    return ExitCode.DONE if all(verdict.ok for verdict in verdicts) else ExitCode.FAILURE
+
+
+@postgres.command("rotate")
+def rotate_generations(
+    call: Invocation,
+    keep: Annotated[
+        int | None, typer.Option("--keep", help="How many of the newest; as configured.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the decisions.")] = False,
+) -> ExitCode:
+    """Remove old generations, but never the newest that is proven."""
+    archive = archive_settings(call.settings)
+    with interruptible():
+        done = rotate(archive.directory, archive.policy_keeping(keep), dry_run=dry_run)
+    rows = [
+        (decision.id, "keep" if decision.keep else "remove", "; ".join(decision.reasons))
+        for decision in done.plan.decisions
+    ]
+    failures = [f"{failure.generation}: {failure.problem}" for failure in done.failures]
+    table = Table(("generation", "decision", "why"), rows, empty="There are no generations.")
+    call.output.show(done.as_dict(), table, *failures)
+    return ExitCode.PARTIAL if failures else ExitCode.DONE
+
+
+@postgres.command("list")
+def list_backups(call: Invocation) -> None:
+    """List the generations."""
+    generations = list_generations(archive_settings(call.settings).directory)
+    columns = ("generation", "state", "increments", "size", "taken (UTC)", "verified", "drilled")
+    rows = [_row(generation) for generation in generations]
+    problems = [
+        f"{generation.id} {found.stage} {found.file}: {found.problem}"
+        for generation in generations
+        for found in generation.findings
+    ]
+    table = Table(columns, rows, frozenset({"increments", "size"}), empty="There is no backup yet.")
+    call.output.show([generation.as_dict() for generation in generations], table, *problems)
+
+
+def _row(generation: Generation) -> tuple[object, ...]:
+    return (
+        generation.id,
+        generation.state.value,
+        len(generation.increments),
+        size(generation.size),
+        moment(generation.finished_at),
+        moment(generation.verified_at),
+        moment(generation.drilled_at),
+    )
+
+
+def _about(taken: BackupResult) -> str:
+    text = (
+        f"{taken.kind.value.capitalize()} backup {taken.id} of generation {taken.generation}: "
+        f"{size(taken.bytes)} in {seconds(taken.duration)}, verified."
+    )
+    return text if taken.full_reason is None else f"{text}\nA full one, since {taken.full_reason}."
+
+
+def _verdict(verdict: Verdict) -> Table | str:
+    if verdict.ok:
+        stages = len(verdict.stages)
+        return f"{verdict.generation} is sound: {stages} stages, {size(verdict.bytes_read)} read."
+    rows = [(found.stage, found.file, found.problem) for found in verdict.findings]
+    return Table((f"{verdict.generation} is damaged in", "file", "problem"), rows)

@@ -1,0 +1,37 @@
+"""Which commands there are, and in which module each is written.
+
+The module is imported when its command is used: `leitstand --help` answers before any of them
+could have been loaded.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """One word after `leitstand`; ``module`` holds its ``app``."""
+
+    module: str
+    summary: str
+
+
+def _entry(name: str, summary: str) -> tuple[str, CommandEntry]:
+    return name, CommandEntry(f"leitstand.cli.{name}", summary)
+
+
+COMMANDS: Mapping[str, CommandEntry] = dict(
+    [
+        _entry("serve", "Run the control server: jobs, status page and metrics."),
+        _entry("config", "The configuration: what is in effect and where it came from."),
+        _entry("job", "Jobs: list, show, run, explain, enable and disable them."),
+        _entry("run", "Runs: list, show, follow, cancel and retry them."),
+        _entry("server", "Control servers: list and drain them."),
+        _entry("backup", "Backups: make, verify, rotate and list them."),
+        _entry("restore", "Restore a backup to a directory."),
+        _entry("drill", "Restore drills: run one now, see the results."),
+        _entry("health", "Whether Leitstand lives and is ready."),
+        _entry("doctor", "Find what is wrong with this installation, and the remedy."),
+        _entry("version", "Print the versions of Leitstand and Python."),
+    ]
+)

@@ -1,0 +1,81 @@
+"""`leitstand drill`: proves that a backup comes back."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from leitstand.app.control import open_control
+from leitstand.archive import Drill, DrillKind, drill_database
+from leitstand.cli.commands import Commands
+from leitstand.cli.exit_code import ExitCode
+from leitstand.cli.invocation import Invocation
+from leitstand.cli.output import details
+from leitstand.cli.table import Table
+from leitstand.display import moment, seconds
+from leitstand.execution import interruptible
+
+app = Commands("drill", "Restore drills: run one now, see the results.")
+
+
+class Drillable(StrEnum):
+    """What can be drilled."""
+
+    DATABASE = "database"
+
+
+@app.command("run")
+async def run_drill(
+    call: Invocation,
+    kind: Annotated[Drillable, typer.Option("--kind", help="What to restore.")] = (
+        Drillable.DATABASE
+    ),
+    generation: Annotated[
+        str | None, typer.Option("--generation", metavar="GEN", help="Not the newest, but this.")
+    ] = None,
+) -> ExitCode:
+    """Restore a backup to an isolated place, start it, ask it for answers, remove it."""
+    async with open_control(call.loaded) as control:
+        with call.output.progress(f"{kind.value} drill") as show, interruptible():
+            drill = drill_database(control.archive, generation, lambda phase: show(None, phase))
+        await control.drills.record(drill)
+    call.output.show(drill.as_dict(), details(_facts(drill)))
+    return ExitCode.DONE if drill.success else ExitCode.FAILURE
+
+
+@app.command("history")
+async def history(
+    call: Invocation,
+    kind: Annotated[DrillKind | None, typer.Option("--kind", help="Only drills of …")] = None,
+    limit: Annotated[int, typer.Option("-n", min=1, max=10_000, help="At most so many.")] = 50,
+) -> None:
+    """List the drills, newest first."""
+    async with open_control(call.loaded) as control:
+        drills = await control.drills.history(kind, limit)
+    columns = ("when (UTC)", "kind", "source", "outcome", "recovery time", "age of data", "detail")
+    rows = [
+        (
+            moment(drill.timestamp),
+            drill.kind.value,
+            drill.source,
+            "passed" if drill.success else "failed",
+            seconds(drill.recovery_time),
+            seconds(drill.recovery_point_age),
+            drill.detail.split("\n", 1)[0],
+        )
+        for drill in drills
+    ]
+    table = Table(columns, rows, empty="No drill yet: no backup is proven.")
+    call.output.show([drill.as_dict() for drill in drills], table)
+
+
+def _facts(drill: Drill) -> list[tuple[str, object]]:
+    phases = ", ".join(f"{name} {seconds(value)}" for name, value in drill.phases.items())
+    return [
+        ("drill", "passed" if drill.success else "FAILED"),
+        ("of", drill.source or None),
+        ("detail", drill.detail),
+        ("recovery time", seconds(drill.recovery_time)),
+        ("age of the newest data", seconds(drill.recovery_point_age)),
+        ("phases", phases or None),
+    ]

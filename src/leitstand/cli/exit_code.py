@@ -1,0 +1,15 @@
+"""How a command ended, as the number that scripts see."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """The exit codes of every command."""
+
+    DONE = 0
+    FAILURE = 1
+    """Something failed, or a check found something."""
+    USAGE = 2
+    PARTIAL = 3
+    """Some of it was done; the output says what was not."""
+    INTERRUPTED = 130

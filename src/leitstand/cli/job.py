@@ -1,0 +1,141 @@
+"""`leitstand job`: jobs, and why they ran or did not."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from leitstand.app.control import open_control
+from leitstand.cli.commands import Commands
+from leitstand.cli.exit_code import ExitCode
+from leitstand.cli.invocation import Invocation
+from leitstand.cli.output import details
+from leitstand.cli.run import await_end, run_code, run_details
+from leitstand.cli.table import Table
+from leitstand.display import moment
+from leitstand.errors import UsageError
+from leitstand.jobs import Job, explain, preview
+
+app = Commands("job", "Jobs: list, show, run, explain, enable and disable them.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The job's name.")]
+
+
+@app.command("list")
+async def list_jobs(call: Invocation) -> None:
+    """List all jobs."""
+    async with open_control(call.loaded) as control:
+        jobs = await control.jobs.list_all()
+    columns = ("job", "kind", "trigger", "next run (UTC)", "last run (UTC)", "last outcome")
+    rows = [
+        (job.name, job.kind, _trigger(job), _next(job), moment(job.last_run_at), job.last_outcome)
+        for job in jobs
+    ]
+    call.output.show([job.as_dict() for job in jobs], Table(columns, rows, empty="No jobs."))
+
+
+@app.command("show")
+async def show_job(call: Invocation, name: Name) -> None:
+    """Show everything about a job."""
+    async with open_control(call.loaded) as control:
+        job = await control.jobs.get(name)
+    _show(call, job)
+
+
+@app.command("run")
+async def run_job(
+    call: Invocation,
+    name: Name,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended.")] = False,
+) -> ExitCode | None:
+    """Queue a run of the job now."""
+    async with open_control(call.loaded) as control:
+        run = await control.queue.request(name, user=call.user)
+        if not wait:
+            call.output.show(run.as_dict(), f"Run {run.id} of {run.job} is queued.")
+            return None
+        ended = await await_end(call, control, run.id)
+    call.output.show(ended.as_dict(), run_details(ended))
+    return run_code(ended)
+
+
+@app.command("next")
+async def next_runs(
+    call: Invocation,
+    name: Name,
+    count: Annotated[int, typer.Option("-n", min=1, max=1000, help="How many times.")] = 10,
+) -> None:
+    """Show when the job will run next."""
+    async with open_control(call.loaded) as control:
+        job = await control.jobs.get(name)
+    occurrences = preview(job, datetime.now(UTC), count)
+    rows = [(moment(o.planned_at), moment(o.start_at)) for o in occurrences]
+    table = Table(("planned (UTC)", "starts (UTC)"), rows, empty="No time is planned.")
+    call.output.show([occurrence.as_dict() for occurrence in occurrences], table)
+
+
+@app.command("why")
+async def why(
+    call: Invocation,
+    name: Name,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="A time, RFC 3339; UTC by default.")
+    ] = None,
+) -> None:
+    """Say why the job did not run, or does not run now."""
+    moment_asked = None if at is None else _time(at)
+    async with open_control(call.loaded) as control:
+        explanation = await explain(control.jobs, control.queue, name, moment_asked)
+    sentences = explanation.sentences or ("Nothing is recorded for that time.",)
+    call.output.show(explanation.as_dict(), *sentences)
+
+
+@app.command("enable")
+async def enable(call: Invocation, name: Name) -> None:
+    """Let the job run by its schedule again; what it missed is not caught up."""
+    async with open_control(call.loaded) as control:
+        job = await control.jobs.set_enabled(name, True)
+    _show(call, job)
+
+
+@app.command("disable")
+async def disable(call: Invocation, name: Name) -> None:
+    """Stop the job's schedule; runs that are active go on."""
+    async with open_control(call.loaded) as control:
+        job = await control.jobs.set_enabled(name, False)
+    _show(call, job)
+
+
+@app.command("delete")
+async def delete(call: Invocation, name: Name) -> None:
+    """Delete the job; the history of its runs stays."""
+    async with open_control(call.loaded) as control:
+        await control.jobs.delete(name)
+    call.output.show({"deleted": name}, f"Job {name} is deleted.")
+
+
+def _show(call: Invocation, job: Job) -> None:
+    shown = [(key, value) for key, value in job.as_dict().items() if value not in (None, [], {})]
+    call.output.show(job.as_dict(), details(shown))
+
+
+def _trigger(job: Job) -> str:
+    trigger = job.trigger
+    text = trigger.expression or trigger.event or trigger.type.value
+    return text if trigger.timezone == "UTC" else f"{text} {trigger.timezone}"
+
+
+def _next(job: Job) -> str:
+    if job.schedule_error is not None:
+        return "cannot be computed"
+    return moment(job.next_run_at) if job.enabled else "disabled"
+
+
+def _time(text: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is not a time", remedy="Write it like 2026-12-31T23:59:00Z."
+        ) from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

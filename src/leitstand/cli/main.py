@@ -1,0 +1,92 @@
+"""The entry point of `leitstand`: finds the command, runs it, turns its end into an exit code."""
+
+import itertools
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+
+import typer
+
+from leitstand.cli.command_table import COMMANDS
+from leitstand.cli.exit_code import ExitCode
+from leitstand.cli.options import CommonOptions, ConfigOption, JsonOption
+from leitstand.errors import UsageError
+
+SUMMARY = "Leitstand: jobs that end honestly, backups that are proved."
+
+
+def main() -> None:
+    """Run the command of this process's arguments and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a name the terminal cannot show must not end us
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> ExitCode:
+    """Run one command; everything it had to say has been written when this returns."""
+    try:
+        code = _answer(list(arguments) or ["--help"])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:  # the reader (`head`, a closed pager) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.FAILURE
+    except Exception as error:
+        return _failed(error, json=_wants_json(arguments))
+    return code
+
+
+def _answer(arguments: list[str]) -> ExitCode:
+    try:
+        result = _application(arguments)(arguments, prog_name="leitstand", standalone_mode=False)
+    except typer.TyperException as error:
+        raise _usage_error(error) from error
+    return ExitCode(result or 0)
+
+
+def _application(arguments: Sequence[str]) -> typer.Typer:
+    """All commands: those among the arguments with their module, the others by name alone."""
+    application = typer.Typer(
+        help=SUMMARY, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
+    application.callback()(_common_options)
+    for name, entry in COMMANDS.items():
+        if name in arguments:
+            application.add_typer(import_module(entry.module).app)
+        else:
+            application.command(name, help=entry.summary)(_not_loaded)
+    return application
+
+
+def _not_loaded() -> None:
+    """Stands for a command in the list of all; it cannot be called, not being an argument."""
+    raise AssertionError("unreachable")
+
+
+def _common_options(
+    context: typer.Context, config: ConfigOption = None, json: JsonOption = False
+) -> None:
+    context.obj = CommonOptions(config, json)
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """Whether an error is wanted as JSON: asked before the arguments could be understood."""
+    return "--json" in itertools.takewhile(lambda argument: argument != "--", arguments)
+
+
+def _usage_error(error: typer.TyperException) -> UsageError:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "leitstand"
+    return UsageError(error.format_message(), remedy=f"See `{command} --help`.")
+
+
+def _failed(error: Exception, *, json: bool) -> ExitCode:
+    # Imported here since nothing failed in most calls, and failing may take a moment longer.
+    from leitstand.cli.failure import exit_code_of, show_failure  # noqa: PLC0415
+
+    show_failure(error, json=json, environ=os.environ)
+    return exit_code_of(error)

@@ -1,0 +1,76 @@
+"""Shows results: tables and sentences to people, one JSON document to scripts."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from leitstand.cli.json_document import to_json
+from leitstand.cli.table import Table, draw, plain_text, printable
+
+ReportProgress = Callable[[float | None, str | None], None]
+"""Called with per cent (None: unknown) and what is being done (None: as before)."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Standard output, as asked for: ``json`` means one document there and nothing else."""
+
+    json: bool = False
+
+    def show(self, document: object, *people: Table | str) -> None:
+        """The result of a command: ``document`` to scripts, ``people`` (in order) to people.
+
+        Call it once per command. Every part is a table or a text of one or more lines.
+        """
+        if self.json:
+            print(to_json(document))
+            return
+        for part in people:
+            self._show_to_people(part)
+
+    def _show_to_people(self, part: Table | str) -> None:
+        if isinstance(part, str):
+            print("\n".join(printable(line) for line in part.split("\n")))
+        elif sys.stdout.isatty():
+            draw(part, sys.stdout)
+        else:
+            print(plain_text(part))
+
+    def lines(self, texts: Iterable[str]) -> None:
+        """Text for people as it comes, in pieces of one or more lines."""
+        for text in texts:
+            self._show_to_people(text)
+        sys.stdout.flush()
+
+    def note(self, sentence: str) -> None:
+        """Something worth knowing beside the result, to standard error."""
+        print(printable(sentence), file=sys.stderr, flush=True)
+
+    @contextmanager
+    def progress(self, description: str) -> Iterator[ReportProgress]:
+        """A progress bar while the block runs; only for a person at a terminal."""
+        if self.json or not sys.stderr.isatty():
+            yield _silently
+            return
+        # Rich takes 60 ms to import, which only a person at a terminal should pay.
+        from leitstand.cli.progress_bar import progress_bar  # noqa: PLC0415
+
+        with progress_bar(description) as report:
+            yield report
+
+
+def _silently(percent: float | None, message: str | None) -> None:
+    """Progress of which nobody is told."""
+
+
+def details(pairs: Iterable[tuple[str, object]]) -> str:
+    """One thing's facts, a line for each; several lines of a value stand below each other."""
+    listed: Sequence[tuple[str, object]] = list(pairs)
+    width = max((len(label) for label, _ in listed), default=0)
+    lines: list[str] = []
+    for label, value in listed:
+        first, *more = ("–" if value is None else str(value)).split("\n")
+        lines.append(f"{label.ljust(width)}  {first}")
+        lines += [" " * (width + 2) + line for line in more]
+    return "\n".join(lines)

@@ -1,0 +1,86 @@
+"""`leitstand restore`: brings a backup back to a directory."""
+
+import pwd
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leitstand.app.archive_wiring import archive_settings
+from leitstand.archive import (
+    Materialised,
+    MaterialiseProgress,
+    RestoreRequest,
+    restore_generation,
+)
+from leitstand.cli.commands import Commands
+from leitstand.cli.invocation import Invocation
+from leitstand.cli.output import details
+from leitstand.display import moment, seconds
+from leitstand.errors import UsageError
+from leitstand.store.account import Account, server_account
+
+app = Commands("restore", "Restore a backup to a directory.")
+
+
+@app.command("database")
+def database(
+    call: Invocation,
+    generation: Annotated[str, typer.Argument(metavar="GEN", help="A generation, or 'newest'.")],
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="The directory to make.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace what is in TARGET, once the restore is done.")
+    ] = False,
+    upto: Annotated[
+        str | None, typer.Option("--upto", metavar="STAGE", help="'full' or an increment's id.")
+    ] = None,
+    tablespaces: Annotated[
+        Path | None, typer.Option("--tablespaces", help="Where they go: TARGET.tablespaces.")
+    ] = None,
+    owner: Annotated[
+        str | None, typer.Option("--owner", metavar="USER", help="Whose it is to be (root only).")
+    ] = None,
+) -> None:
+    """Restore a PostgreSQL data directory; on any failure TARGET stays as it was."""
+    account = server_account() if owner is None else _account(owner)
+    data_dir = call.settings.server.data_dir.absolute()
+    request = RestoreRequest(generation, target, force, upto, tablespaces, (data_dir,))
+    with call.output.progress("restore") as show:
+
+        def report(progress: MaterialiseProgress) -> None:
+            percent = 100 * progress.bytes_done / max(1, progress.bytes_total)
+            show(percent, f"{progress.phase} {progress.stage}")
+
+        made = restore_generation(request, archive_settings(call.settings), account, report)
+    call.output.show(_document(made, account), details(_for_people(made, account)))
+
+
+def _document(made: Materialised, owner: Account) -> dict[str, object]:
+    return {
+        "source": made.source,
+        "target": made.data,
+        "owner": owner.name,
+        "recovery_point": made.recovery_point,
+        "tablespaces": {str(oid): path for oid, path in made.tablespaces.items()},
+        "phases": dict(made.phases),
+    }
+
+
+def _for_people(made: Materialised, owner: Account) -> list[tuple[str, object]]:
+    phases = ", ".join(f"{name} {seconds(value)}" for name, value in made.phases.items())
+    return [
+        ("restored", made.source),
+        ("to", made.data),
+        ("which belongs to", owner.name),
+        ("as it was at", f"{moment(made.recovery_point)} UTC"),
+        *(("tablespace in", path) for path in made.tablespaces.values()),
+        ("took", phases),
+    ]
+
+
+def _account(name: str) -> Account:
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        raise UsageError(f"there is no user {name!r} on this machine") from None
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, switch=True)

@@ -1,0 +1,144 @@
+"""`leitstand run`: runs, their logs and their ends."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from leitstand.app.control import Control, open_control
+from leitstand.cli.commands import Commands
+from leitstand.cli.exit_code import ExitCode
+from leitstand.cli.invocation import Invocation
+from leitstand.cli.output import details
+from leitstand.cli.table import Table
+from leitstand.display import moment, seconds
+from leitstand.errors import UsageError
+from leitstand.jobs import Run, RunStatus
+
+app = Commands("run", "Runs: list, show, follow, cancel and retry them.")
+
+Id = Annotated[int, typer.Argument(metavar="ID", help="The run's number.")]
+
+LOOK_AGAIN = 0.3
+"""Seconds between two looks at a run that is being waited for."""
+
+
+@app.command("list")
+async def list_runs(
+    call: Invocation,
+    job: Annotated[str | None, typer.Option("--job", help="Only runs of this job.")] = None,
+    status: Annotated[str | None, typer.Option("--status", help="Only runs that are …")] = None,
+    limit: Annotated[int, typer.Option("-n", min=1, max=10_000, help="At most so many.")] = 50,
+) -> None:
+    """List runs, newest first."""
+    wanted = None if status is None else _status(status)
+    async with open_control(call.loaded) as control:
+        if job is not None:
+            await control.jobs.get(job)
+        runs = await control.queue.list_runs(job, wanted, limit=limit)
+    columns = ("run", "job", "status", "attempt", "planned (UTC)", "duration", "what happened")
+    rows = [
+        (
+            r.id,
+            r.job,
+            r.status.value,
+            r.attempt,
+            moment(r.scheduled_at),
+            seconds(r.duration),
+            _say(r),
+        )
+        for r in runs
+    ]
+    call.output.show([r.as_dict() for r in runs], Table(columns, rows, empty="No runs."))
+
+
+@app.command("show")
+async def show_run(call: Invocation, run_id: Id) -> None:
+    """Show everything about a run."""
+    async with open_control(call.loaded) as control:
+        run = await control.queue.get(run_id)
+        late = await control.queue.late_results(run_id)
+    document = {**run.as_dict(), "late_results": late}
+    call.output.show(document, run_details(run))
+
+
+@app.command("logs")
+async def logs(
+    call: Invocation,
+    run_id: Id,
+    follow: Annotated[bool, typer.Option("-f", help="Go on until the run has ended.")] = False,
+) -> None:
+    """Print a run's log."""
+    entries = []
+    async with open_control(call.loaded) as control:
+        run = await control.queue.get(run_id)
+        after = 0
+        while True:
+            run = await control.queue.get(run_id)
+            piece = await control.queue.logs(run_id, after)
+            after = piece[-1].id if piece else after
+            entries.extend(piece)
+            if not call.output.json:
+                call.output.lines(entry.text for entry in piece)
+            if not piece and (not follow or run.status.is_final):
+                break
+            if not piece:
+                await asyncio.sleep(LOOK_AGAIN)
+    if call.output.json:
+        call.output.show([{"time": entry.logged_at, "text": entry.text} for entry in entries])
+
+
+@app.command("cancel")
+async def cancel(call: Invocation, run_id: Id) -> None:
+    """Cancel a run; one that is running is asked to stop."""
+    async with open_control(call.loaded) as control:
+        run = await control.queue.cancel(run_id, call.user)
+    said = "is cancelled" if run.status is RunStatus.CANCELLED else "is asked to stop"
+    call.output.show(run.as_dict(), f"Run {run.id} {said}.")
+
+
+@app.command("retry")
+async def retry(call: Invocation, run_id: Id) -> None:
+    """Queue another attempt of a run that has ended."""
+    async with open_control(call.loaded) as control:
+        run = await control.queue.retry(run_id, call.user)
+    call.output.show(run.as_dict(), f"Run {run.id}, attempt {run.attempt} of {run.job}, is queued.")
+
+
+async def await_end(call: Invocation, control: Control, run_id: int) -> Run:
+    """The run once it has ended, with its progress shown meanwhile."""
+    if not await control.servers.list_all():
+        call.output.note("No control server is running; the run waits for one.")
+    with call.output.progress(f"run {run_id}") as report:
+        while not (run := await control.queue.get(run_id)).status.is_final:
+            report(run.progress_percent, run.progress_message or run.status.value)
+            await asyncio.sleep(LOOK_AGAIN)
+    return run
+
+
+def run_code(run: Run) -> ExitCode:
+    """The exit code for a run that was waited for."""
+    if run.status is RunStatus.SUCCEEDED:
+        return ExitCode.DONE
+    return ExitCode.PARTIAL if run.status is RunStatus.PARTIAL_FAILURE else ExitCode.FAILURE
+
+
+def run_details(run: Run) -> str:
+    """A run's facts for people, those that it has."""
+    pairs = ((key, value) for key, value in run.as_dict().items() if key != "result")
+    shown = [(key, value) for key, value in pairs if value not in (None, [], {}, 0)]
+    return details([*shown, *(run.result or {}).items()])
+
+
+def _say(run: Run) -> str:
+    if run.error_code is not None:
+        return f"{run.error_code}: {run.error_message}"
+    return run.progress_message or "" if run.status is RunStatus.RUNNING else ""
+
+
+def _status(text: str) -> RunStatus:
+    try:
+        return RunStatus(text)
+    except ValueError:
+        known = ", ".join(status.value for status in RunStatus)
+        raise UsageError(f"no status is named {text!r}", remedy=f"There are: {known}.") from None

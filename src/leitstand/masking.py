@@ -1,0 +1,51 @@
+"""Takes passwords out of whatever is about to be shown: URLs, connection strings, named values."""
+
+import re
+from collections.abc import Mapping
+
+MASK = "***"
+
+# Greedy up to the last @ of the word: a password with an unescaped @ or / is hidden whole, too.
+_URL_PASSWORD = re.compile(r"(\b[a-zA-Z][\w+.-]*://[^:/?#\s@]*:)[^\s]*@")
+
+# `password=x` of libpq's keyword form and of a URL's query; quoted values may hold spaces.
+_NAMED_PASSWORD = re.compile(
+    r"""\b((?:ssl)?password|passwd|pwd|secret|client_secret|access_token|token|api_?key)
+        (\s*=\s*)
+        (?:'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|[^\s&;,'"]+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_SECRET_NAMES = {
+    *("password", "passwd", "pwd", "passphrase", "secret", "token", "access_token"),
+    *("authorization", "cookie", "api_key", "apikey", "private_key"),
+}
+_SECRET_ENDINGS = ("_password", "_secret", "_passphrase", "_api_key", "_access_token")
+
+
+def mask_url(text: str) -> str:
+    """``text`` with every password in it as ``***``: ``scheme://user:…@host``, ``password=…``.
+
+    Works on one URL, a libpq connection string, and prose that holds either. User names, hosts and
+    databases stay, since they are what one looks for. Rather too much is hidden than too little.
+    """
+    return _NAMED_PASSWORD.sub(rf"\1\2{MASK}", _URL_PASSWORD.sub(rf"\1{MASK}@", text))
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a value of this name is to be hidden whole; a fencing token is not a secret."""
+    lowered = name.lower().replace("-", "_")
+    return lowered in _SECRET_NAMES or lowered.endswith(_SECRET_ENDINGS)
+
+
+def mask_value(name: str, value: object) -> object:
+    """``value`` as it may be shown under ``name``: mappings and sequences are masked inside."""
+    if isinstance(value, Mapping):
+        return {key: mask_value(str(key), inner) for key, inner in value.items()}
+    if is_secret_name(name):
+        return MASK if value else value
+    if isinstance(value, str):
+        return mask_url(value)
+    if isinstance(value, list | tuple):
+        return [mask_value(name, inner) for inner in value]
+    return value

@@ -1,0 +1,54 @@
+"""The self-protection jobs as Leitstand writes them at its first start."""
+
+from dataclasses import dataclass
+
+from leitstand.jobs import JobSpec
+
+GROUP = "self-backup"
+"""Only one of them works on the backup directory at a time, over all servers."""
+
+FULL = "self-full"
+INCREMENTAL = "self-incremental"
+VERIFY = "self-verify"
+ROTATE = "self-rotate"
+DRILL = "self-drill"
+PRUNE = "self-prune"
+
+
+@dataclass(frozen=True)
+class ProtectionTimes:
+    """Cron expressions in UTC; what verifies has none, since it follows each backup."""
+
+    full: str
+    incremental: str
+    rotate: str
+    drill: str
+    prune: str
+
+
+def protection_specs(times: ProtectionTimes) -> list[JobSpec]:
+    """All self-protection jobs."""
+    return [
+        _spec(FULL, "postgres-backup", times.full, {"mode": "full"}, priority=20),
+        _spec(INCREMENTAL, "postgres-backup", times.incremental, {"mode": "incremental"}, 10),
+        _spec(VERIFY, "postgres-verify", None, {}),
+        _spec(ROTATE, "postgres-rotate", times.rotate, {}),
+        _spec(DRILL, "restore-drill", times.drill, {}),
+        JobSpec(name=PRUNE, kind="prune-history", schedule=times.prune, tags=("self-protection",)),
+    ]
+
+
+def _spec(
+    name: str, kind: str, schedule: str | None, params: dict[str, object], priority: int = 0
+) -> JobSpec:
+    return JobSpec(
+        name=name,
+        kind=kind,
+        schedule=schedule,
+        params=params,
+        priority=priority,
+        group=GROUP,
+        # One that comes while another works must wait for it, not be dropped.
+        overlap="queue",
+        tags=("self-protection",),
+    )

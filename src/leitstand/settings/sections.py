@@ -1,0 +1,209 @@
+"""The sections of the configuration: every setting's name, type, default and meaning."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    model_validator,
+)
+from pydantic_core import PydanticUseDefault
+
+from leitstand.duration import parse_duration
+from leitstand.errors import LeitstandError
+
+
+class SecretUrl(SecretStr):
+    """A URL or connection string that may hold a password; shown with the password masked."""
+
+
+def _seconds(value: object) -> object:
+    if isinstance(value, bool):  # a number to Python
+        raise ValueError("true and false are no durations")  # noqa: TRY004  # for pydantic
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_duration(value)
+    except LeitstandError as error:
+        raise ValueError(error.message) from error
+
+
+def _default_unless_positive(value: float) -> float:
+    if value <= 0:
+        raise PydanticUseDefault
+    return value
+
+
+def _not_negative(value: int) -> int:
+    return max(value, 0)
+
+
+def _lowered(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+Duration = Annotated[float, BeforeValidator(_seconds), Field(allow_inf_nan=False)]
+"""Seconds; read from ``"10s"``, ``"1h30m"`` or a number of seconds."""
+
+Deadline = Annotated[Duration, Field(gt=0)]
+DurationOrDefault = Annotated[Duration, AfterValidator(_default_unless_positive)]
+CountOrDefault = Annotated[int, AfterValidator(_default_unless_positive)]
+Kept = Annotated[int, AfterValidator(_not_negative)]
+"""How many to keep; a negative number counts as 0."""
+
+Cron = Annotated[str, Field(min_length=1)]
+"""A cron expression; the scheduler checks it when the job is saved."""
+
+Entry = Mapping[str, Any]
+"""A table of a list section as it stands in the file; its domain package gives it a type."""
+
+
+class Section(BaseModel):
+    """A table of the configuration; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class ServerSettings(Section):
+    """``[server]``: this control server."""
+
+    listen: str = Field("127.0.0.1:8080", pattern=r"^(\[[0-9a-fA-F:.]+\]|[^:\s]*):\d{1,5}$")
+    instance: str = ""
+    data_dir: Path = Path("var")
+    node_name: str = "leitstand"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of ``listen``; an empty host means every interface."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+
+class DatabaseSettings(Section):
+    """``[database]``: the control database; an empty url means the embedded PostgreSQL."""
+
+    url: SecretUrl = SecretUrl("")
+    pool_size: int = Field(10, ge=1)
+    timeout: Deadline = 5.0
+
+
+class LoopSettings(Section):
+    """``[loop]``: how a control server claims and runs jobs; 0 and less mean the default."""
+
+    tick: DurationOrDefault = 10.0
+    max_concurrent_runs: CountOrDefault = 4
+    heartbeat: DurationOrDefault = 30.0
+    stale_after: DurationOrDefault = 300.0
+    shutdown_grace: DurationOrDefault = 30.0
+    misfire_grace: DurationOrDefault = 60.0
+
+    @model_validator(mode="after")
+    def _stale_after_the_heartbeat(self) -> "LoopSettings":
+        if self.stale_after <= self.heartbeat:
+            raise ValueError(
+                f"loop.stale_after ({self.stale_after:g} s) must be greater than "
+                f"loop.heartbeat ({self.heartbeat:g} s), or every healthy server would be "
+                "taken for dead between two heartbeats"
+            )
+        return self
+
+
+class PostgresBackupSettings(Section):
+    """``[backup.postgres]``: generations of PostgreSQL; an empty url means the control database."""
+
+    url: SecretUrl = SecretUrl("")
+    directory: Path = Path("var/backups/postgres")
+    keep_generations: Kept = 7
+    keep_daily: Kept = 0
+    keep_weekly: Kept = 0
+    keep_monthly: Kept = 0
+    compression: int = Field(1, ge=1, le=9)
+    bin_dir: str = ""
+    restore_log: Path = Path("var/restore-log.jsonl")
+
+
+class ObjectBackupSettings(Section):
+    """``[backup.objects]``: snapshots of object trees."""
+
+    repository: str = "var/backups/objects"
+    password: SecretStr = SecretStr("")
+    keep_snapshots: Kept = 7
+
+
+class BackupSettings(Section):
+    """``[backup]``: what is kept, and where."""
+
+    postgres: PostgresBackupSettings = PostgresBackupSettings()
+    objects: ObjectBackupSettings = ObjectBackupSettings()
+
+
+class DrillQuery(Section):
+    """A query that a restored database must answer with ``expect`` (its first value, as text)."""
+
+    database: str
+    sql: str
+    expect: str
+
+
+class DrillSettings(Section):
+    """``[drill]``: restore drills; ``timeout`` holds for each phase."""
+
+    directory: Path = Path("var/drills")
+    queries: tuple[DrillQuery, ...] = ()
+    timeout: Deadline = 3600.0
+
+
+class HistorySettings(Section):
+    """``[history]``: how long ended runs are kept."""
+
+    keep_days: int = Field(90, ge=1)
+
+
+class ProtectionSettings(Section):
+    """``[protection]``: the jobs by which Leitstand protects its own database, as cron times."""
+
+    enabled: bool = True
+    full: Cron = "0 2 * * *"
+    incremental: Cron = "30 * * * *"
+    rotate: Cron = "0 4 * * *"
+    drill: Cron = "0 5 * * 0"
+    prune: Cron = "15 3 * * *"
+
+
+class LogSettings(Section):
+    """``[log]``: what is written to standard error, and how."""
+
+    level: Annotated[
+        Literal["debug", "info", "warning", "error", "critical"], BeforeValidator(_lowered)
+    ] = "info"
+    format: Annotated[Literal["auto", "console", "json"], BeforeValidator(_lowered)] = "auto"
+
+
+class DowntimeSettings(Section):
+    """``[downtimes]``: the queue of a monitoring core; an empty source means off."""
+
+    source: SecretUrl = SecretUrl("")
+    database_url: SecretUrl = SecretUrl("")
+    queue: str = "statusngin_downtimes"
+
+
+class ObjectSettings(Section):
+    """``[objects]``: what reconcile and scrub look at."""
+
+    database_url: SecretUrl = SecretUrl("")
+    store: SecretUrl = SecretUrl("")
+
+
+class DetectorSettings(Section):
+    """``[[detector]]``: a log table to watch."""
+
+    profile: str = "webtrees"
+    database_url: SecretUrl = SecretUrl("")
+    table_prefix: str = ""
+    offline_marker: str = ""

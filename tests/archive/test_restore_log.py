@@ -1,0 +1,68 @@
+"""One line for each restore, however it ended."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leitstand.archive.restore_log import Terminated, logged_restore
+from leitstand.archive.restore_target import TargetRefusedError
+from leitstand.errors import LeitstandError
+
+
+def results(log: Path) -> list[str]:
+    return [json.loads(line)["result"] for line in log.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("error", "result"),
+    [
+        (TargetRefusedError("not empty"), "aborted: not empty"),
+        (LeitstandError("two\nlines password=geheim"), "failed: two lines password=***"),
+        (KeyboardInterrupt(), "aborted: KeyboardInterrupt"),
+        (OSError(28, "No space left"), "failed: OSError: [Errno 28] No space left"),
+    ],
+)
+def test_an_exception_passes_and_leaves_its_line(
+    tmp_path: Path, error: BaseException, result: str
+) -> None:
+    log = tmp_path / "logs" / "restore.jsonl"
+    with logged_restore(log, "database", "G", tmp_path / "t"):
+        pass
+    with pytest.raises(type(error)), logged_restore(log, "database", "G", tmp_path / "t"):
+        raise error
+    assert results(log) == ["ok", result]
+    line = json.loads(log.read_text().splitlines()[0])
+    assert list(line) == ["timestamp", "kind", "source", "target", "result"]
+
+
+def test_a_termination_leaves_its_line(tmp_path: Path) -> None:
+    former = signal.getsignal(signal.SIGTERM)
+    with (
+        pytest.raises(Terminated),
+        logged_restore(tmp_path / "log", "database", "G", tmp_path),
+    ):
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+    assert results(tmp_path / "log") == ["aborted: terminated by SIGTERM"]
+    assert signal.getsignal(signal.SIGTERM) == former
+
+
+def test_a_program_that_is_terminated_leaves_its_line(tmp_path: Path) -> None:
+    script = (
+        "import signal, sys\nfrom pathlib import Path\n"
+        "from leitstand.archive.restore_log import logged_restore\n"
+        "with logged_restore(Path(sys.argv[1]), 'database', 'G', Path('/t')):\n"
+        "    print('ready', flush=True)\n    signal.pause()"
+    )
+    argv = [sys.executable, "-c", script, str(tmp_path / "log")]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        program.stdout.readline()
+        program.terminate()
+    assert program.returncode == 128 + signal.SIGTERM
+    assert results(tmp_path / "log") == ["aborted: terminated by SIGTERM"]
