@@ -1,11 +1,16 @@
-"""Runs the measurements: ``python -m bench [runs] [backup] [verify]``; all without arguments."""
+"""Runs the measurements: ``python -m bench [PART ...]``, all parts without arguments."""
 
 import sys
 
-from bench import runs
+from bench import backup, latency, runs, verify
 from bench.server import bench_server
 
-PARTS = {"runs": runs.report}
+PARTS = {
+    "runs": runs.report,
+    "latency": latency.report,
+    "backup": backup.report,
+    "verify": verify.report,
+}
 
 
 def main() -> None:

@@ -161,6 +161,16 @@ class Scene:
                 (seconds, name),
             )
 
+    async def let_in(self, name: str = "job") -> Run:
+        """A requested run of a job of the kind ``gate`` that has really entered it."""
+        run = await self.queue.request(name)
+
+        async def look() -> Run | None:
+            inside = any(facts.run_id == run.id for facts in self.gate.entered)
+            return await self.queue.get(run.id) if inside else None
+
+        return await eventually(look)
+
     async def ended(self, run: Run | int, patience: float = PATIENCE) -> Run:
         """The run once it has ended."""
         run_id = run if isinstance(run, int) else run.id

@@ -33,7 +33,7 @@ async def test_run_survives_an_outage_shorter_than_stale(
     scene = own_scene
     await scene.job(kind="gate")
     async with control_server(scene, PATIENT):
-        run = await scene.running(await scene.queue.request("job"))
+        run = await scene.let_in()
         own_postgres.stop()
         scene.gate.opened.set()
         await eventually(lambda: _inside(scene, 0))
@@ -49,7 +49,7 @@ async def test_run_is_fenced_in_an_outage_longer_than_stale(
     scene = own_scene
     await scene.job(kind="gate", retry={"max_attempts": 2, "backoff": 0.05})
     async with control_server(scene):
-        run = await scene.running(await scene.queue.request("job"))
+        run = await scene.let_in()
         own_postgres.stop()
         began = time.monotonic()
         await eventually(lambda: _inside(scene, 0))
@@ -68,7 +68,7 @@ async def test_result_survives_a_read_only_database(
     scene = own_scene
     await scene.job(kind="gate")
     async with control_server(scene, PATIENT):
-        run = await scene.running(await scene.queue.request("job"))
+        run = await scene.let_in()
         _set_read_only(own_postgres, True)
         scene.gate.opened.set()
         await eventually(lambda: _inside(scene, 0))
@@ -84,7 +84,7 @@ async def test_result_is_kept_on_disk_when_the_database_stays_away(
     monkeypatch.setattr("leitstand.jobs.loop.WRITE_DEADLINE", 0.5)
     await scene.job(kind="gate")
     async with control_server(scene, PATIENT) as running:
-        run = await scene.running(await scene.queue.request("job"))
+        run = await scene.let_in()
         own_postgres.stop()
         scene.gate.opened.set()
         await eventually(lambda: _inside(scene, 0))
@@ -136,7 +136,7 @@ async def test_hanging_statement_costs_one_deadline(own_scene: Scene) -> None:
     await scene.job(every="1s")
     await scene.job("other", kind="gate")
     async with control_server(scene, PATIENT) as running:
-        run = await scene.running(await scene.queue.request("other"))
+        run = await scene.let_in("other")
         with psycopg.connect(scene.database.conninfo) as blocker:
             blocker.execute("LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
             await eventually(lambda: _failed_step(running))
@@ -156,7 +156,7 @@ async def test_stalled_connection_is_noticed(own_scene: Scene, own_postgres: Pos
         Database(f"{scene.database.conninfo} host={proxy.directory}", deadline=1.0) as stalled,
         control_server(scene, database=stalled) as running,
     ):
-        run = await scene.running(await scene.queue.request("job"))
+        run = await scene.let_in()
         proxy.flowing.clear()
         await eventually(lambda: _inside(scene, 0))
         began = time.monotonic()
@@ -171,7 +171,7 @@ async def test_server_whose_row_is_gone_registers_anew(scene: Scene) -> None:
     """Case 52: it gives up its runs and comes back under another name."""
     await scene.job(kind="gate", retry={"max_attempts": 2, "backoff": 0.05})
     async with control_server(scene) as running:
-        run = await scene.running(await scene.queue.request("job"))
+        run = await scene.let_in()
         before = running.server.instance
         await scene.rows("DELETE FROM servers RETURNING instance")
         ended = await scene.ended(run)
@@ -184,7 +184,7 @@ async def test_blocked_heartbeat_loses_the_lease(scene: Scene) -> None:
     """Case 1: the run's row is locked past stale; the finish meets the release."""
     await scene.job(kind="gate", retry={"max_attempts": 1})
     async with control_server(scene):
-        run = await scene.running(await scene.queue.request("job"))
+        run = await scene.let_in()
         with psycopg.connect(scene.database.conninfo) as blocker:
             blocker.execute("SELECT 1 FROM runs WHERE id = %s FOR UPDATE", (run.id,))
             await eventually(lambda: _inside(scene, 0))
@@ -200,7 +200,7 @@ async def test_wrong_clocks_release_nothing(scene: Scene, monkeypatch: pytest.Mo
     real = time.time
     monkeypatch.setattr("leitstand.jobs.heartbeat.time.time", lambda: real() + 600)
     async with control_server(scene) as a, control_server(scene, name="b"):
-        run = await scene.running(await scene.queue.request("job"))
+        run = await scene.let_in()
         skewed = await eventually(lambda: _skewed(scene))
         assert 590 < skewed < 610
         scene.gate.opened.set()

@@ -41,7 +41,7 @@ async def test_resumable_run_is_queued_again(scene: Scene) -> None:
 async def test_run_cancelled_by_a_person_is_not_resumed(scene: Scene) -> None:
     await scene.job(kind="gate", resume=True)
     async with control_server(scene):
-        run = await scene.running(await scene.queue.request("job"))
+        run = await scene.let_in()
         await scene.queue.cancel(run.id)
         await scene.ended(run)
     assert len(await scene.queue.list_runs()) == 1
@@ -51,7 +51,7 @@ async def test_stubborn_run_is_left_running(scene: Scene) -> None:
     """What does not end within the grace stays ``running``, and the exit says so."""
     await scene.job(kind="gate", params={"stubborn": True})
     async with control_server(scene, replace(QUICK, shutdown_grace=0.3)) as running:
-        run = await scene.running(await scene.queue.request("job"))
+        run = await scene.let_in()
         assert await running.ended() == 1
         assert (await scene.queue.get(run.id)).status is RunStatus.RUNNING
         assert len(await scene.rows("SELECT 1 FROM servers")) == 1
@@ -88,7 +88,7 @@ async def test_drained_server_finishes_and_claims_nothing(scene: Scene) -> None:
     await scene.job("works", kind="gate")
     await scene.job("waits")
     async with control_server(scene) as running:
-        run = await scene.running(await scene.queue.request("works"))
+        run = await scene.let_in("works")
         await running.server_drained(scene)
         waiting = await scene.queue.request("waits")
         scene.gate.opened.set()
@@ -100,7 +100,7 @@ async def test_result_is_written_while_the_server_stops(scene: Scene) -> None:
     """The end of a run and the end of its server at the same moment: one result, not lost."""
     await scene.job(kind="gate")
     async with control_server(scene) as running:
-        run = await scene.running(await scene.queue.request("job"))
+        run = await scene.let_in()
         scene.gate.opened.set()
         await asyncio.gather(running.ended(), scene.ended(run))
     ended = await scene.queue.get(run.id)

@@ -63,6 +63,7 @@ class JobLedger:
             if spec.group is not None:
                 await queries.ensure_group(connection, name=spec.group)
             await queries.save_job(connection, **_columns(spec, before, now), managed=managed)
+            await queries.notify_changed(connection)
             return await self._get(connection, spec.name)
 
     async def get(self, name: str) -> Job:
@@ -87,6 +88,7 @@ class JobLedger:
             await queries.set_enabled(
                 connection, id=job.id, enabled=enabled, next_run_at=next_run_at
             )
+            await queries.notify_changed(connection)
             return await self._get(connection, name)
 
     async def delete(self, name: str) -> None:

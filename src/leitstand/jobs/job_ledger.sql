@@ -11,6 +11,10 @@ ON CONFLICT (name) DO UPDATE SET max_running = excluded.max_running;
 -- name: dependency_edges
 SELECT name, depends_on FROM jobs WHERE depends_on <> '{}';
 
+-- name: notify_changed^
+-- Times may have changed: the servers look at once what is due next.
+SELECT pg_notify('leitstand_jobs', 'jobs') AS notified;
+
 -- name: lock_job^
 SELECT * FROM jobs WHERE name = :name FOR UPDATE;
 

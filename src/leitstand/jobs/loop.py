@@ -4,6 +4,7 @@ import asyncio
 import os
 import secrets
 import socket
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -47,6 +48,7 @@ class ControlServer:
         self._runs = HeldRuns()
         self._wake = asyncio.Event()
         self._full_pass = True
+        self._planned_at: float | None = None
         self._renew = False
         self.draining = False
         self.instance = new_instance(name)
@@ -123,15 +125,25 @@ class ControlServer:
             full, self._full_pass = self._full_pass, False
             if full:
                 await self.passes.full(self.instance, claim=not self.draining)
+                self._planned_at = None
             elif not self.draining:
                 await self.passes.start(self.instance)
             if not await _first_of(self._wake, stop, seconds=await self._pause()):
                 self._full_pass = True
 
     async def _pause(self) -> float:
-        """Seconds until the next pass: a tick, or less when something planned is due sooner."""
-        if self._wake.is_set():
+        """Seconds until the next full pass: at most a tick after the last, less when due sooner.
+
+        What is planned is asked for after a full pass only: a finished run changes nothing about
+        it, and the database should not be asked once more for each.
+        """
+        if self._planned_at is None and not self._wake.is_set():
+            self._planned_at = time.monotonic() + await self._until_planned()
+        if self._planned_at is None:
             return 0.0
+        return max(0.0, self._planned_at - time.monotonic())
+
+    async def _until_planned(self) -> float:
         try:
             planned = await self._domain.queue.next_wake()
         except (DatabaseUnavailableError, psycopg.Error):
@@ -216,6 +228,8 @@ class ControlServer:
         held = self._runs.get(finished.lease.run_id)
         if held is not None:
             self._runs.remove(held)
+        if finished.retry_delay is not None:
+            self._planned_at = None
         if written:
             self.outcomes[finished.outcome.status.value] += 1
         else:

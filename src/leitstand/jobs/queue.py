@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 queries = load_queries(__file__)
 
 CHANNEL = "leitstand_jobs"
-"""NOTIFY channel; payloads are ``queued``, ``cancel:RUN`` and ``drain:INSTANCE``."""
+"""NOTIFY channel; payloads: ``queued``, ``jobs``, ``cancel:RUN`` and ``drain:INSTANCE``."""
 
 
 @dataclass(frozen=True)
@@ -184,13 +184,14 @@ class Queue:
         """
         try:
             async with self._database.transaction() as connection, connection.pipeline():
+                await connection.execute(queries.plan_for_queues.sql)
                 await connection.execute(queries.lock_groups.sql)
                 rows = queries.start_runs(connection, owner=owner, slots=slots)
                 started = [StartedRun.from_row(row) async for row in rows]
         except UniqueViolation:
             log.debug("lost the race for a run", owner=owner)
             return []
-        return sorted(started, key=lambda s: (-s.run.priority, s.run.scheduled_at, s.run.id))
+        return sorted(started, key=lambda run: run.order)
 
     async def stale(self, connection: Connection, stale_after: float) -> list[StaleRun]:
         """Lock runs without a heartbeat for ``stale_after`` seconds, by the database's clock."""
@@ -211,6 +212,7 @@ class Queue:
     async def finish_in(self, connection: Connection, finished: Sequence[FinishedRun]) -> set[int]:
         """As ``finish``, in the caller's transaction."""
         documents = [f.as_document() for f in finished]
+        await connection.execute(queries.plan_for_queues.sql)
         rows = queries.finish_runs(connection, outcomes=to_jsonb(documents))
         written = {row["id"] async for row in rows}
         await self._queue_retries(connection, finished, written)

@@ -59,6 +59,17 @@ WHERE j.name = :job AND r.status = 'queued'
 ORDER BY r.id
 LIMIT 1;
 
+-- name: plan_for_queues
+-- Within the transaction: walk the indexes, whatever the statistics of a table that is empty at one
+-- moment and full at the next may say, and do not plan each call anew.
+SELECT
+    set_config('enable_seqscan', 'off', TRUE),
+    set_config('enable_bitmapscan', 'off', TRUE),
+    set_config('enable_hashjoin', 'off', TRUE),
+    set_config('enable_mergejoin', 'off', TRUE),
+    set_config('enable_sort', 'off', TRUE),
+    set_config('plan_cache_mode', 'force_generic_plan', TRUE);
+
 -- name: lock_groups
 -- Whoever holds these locks is the only one to count and fill the groups that have waiting runs.
 SELECT g.name FROM job_groups AS g
@@ -72,7 +83,7 @@ FOR NO KEY UPDATE;
 -- name: start_runs
 -- Claim up to :slots queued runs: by priority, then planned time, then id; within group limits.
 WITH ungrouped AS (
-    SELECT r.id FROM runs AS r
+    SELECT r.id, r.job_id, r.priority, r.scheduled_at FROM runs AS r
     WHERE
         r.status = 'queued' AND r.group_name IS NULL AND r.not_before <= clock_timestamp()
         AND NOT (r.exclusive AND EXISTS (
@@ -85,9 +96,9 @@ WITH ungrouped AS (
 ),
 
 grouped AS (
-    SELECT fitting.id FROM job_groups AS g
+    SELECT fitting.* FROM job_groups AS g
     CROSS JOIN LATERAL (
-        SELECT r.id FROM runs AS r
+        SELECT r.id, r.job_id, r.priority, r.scheduled_at FROM runs AS r
         WHERE
             r.status = 'queued' AND r.group_name = g.name AND r.not_before <= clock_timestamp()
             AND NOT (r.exclusive AND EXISTS (
@@ -104,11 +115,9 @@ grouped AS (
 ),
 
 chosen AS (
-    SELECT r.id, r.job_id FROM runs AS r
-    WHERE r.id IN (SELECT u.id FROM ungrouped AS u
-    UNION ALL
-    SELECT d.id FROM grouped AS d)
-    ORDER BY r.priority DESC, r.scheduled_at, r.id
+    SELECT id, job_id
+    FROM (SELECT * FROM ungrouped UNION ALL SELECT * FROM grouped) AS candidates
+    ORDER BY priority DESC, scheduled_at, id
     LIMIT :slots
 )
 
@@ -123,14 +132,22 @@ FROM chosen
 LEFT JOIN jobs AS j ON chosen.job_id = j.id
 WHERE r.id = chosen.id AND r.status = 'queued'
 RETURNING
-    r.*,
+    r.id,
+    r.fencing_token,
+    r.job,
+    r.kind,
+    r.attempt,
+    r.priority,
+    r.correlation_id,
+    r.scheduled_at,
+    r.event,
     j.id IS NOT NULL AS job_found,
-    j.params AS job_params,
-    j.timeout AS job_timeout,
-    j.depends_on AS job_depends_on,
-    j.max_attempts AS job_max_attempts,
-    j.backoff AS job_backoff,
-    j.resume AS job_resume;
+    j.params,
+    j.timeout,
+    j.depends_on,
+    j.max_attempts,
+    j.backoff,
+    j.resume;
 
 -- name: next_wake^
 -- Seconds until the next planned or delayed start, NULL when nothing is planned.

@@ -116,8 +116,14 @@ class Run:
 class StartedRun:
     """A run that this server has just claimed, with what its job said at that moment."""
 
-    run: Run
     lease: Lease
+    job: str
+    kind: str
+    attempt: int
+    priority: int
+    correlation_id: UUID
+    scheduled_at: datetime
+    event: Mapping[str, Any] | None
     job_found: bool
     params: Mapping[str, Any]
     timeout: float | None
@@ -126,17 +132,28 @@ class StartedRun:
     backoff: float
     resume: bool
 
+    @property
+    def order(self) -> tuple[int, datetime, int]:
+        """The place among the runs to start: by priority, then planned time, then id."""
+        return -self.priority, self.scheduled_at, self.lease.run_id
+
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
         """From a row that ``start_runs`` returns."""
         return cls(
-            run=Run.from_row(row),
             lease=Lease(row["id"], row["fencing_token"]),
+            job=row["job"],
+            kind=row["kind"],
+            attempt=row["attempt"],
+            priority=row["priority"],
+            correlation_id=row["correlation_id"],
+            scheduled_at=row["scheduled_at"],
+            event=row["event"],
             job_found=row["job_found"],
-            params=row["job_params"] or {},
-            timeout=row["job_timeout"],
-            depends_on=tuple(row["job_depends_on"] or ()),
-            max_attempts=row["job_max_attempts"] or 1,
-            backoff=row["job_backoff"] or 0.0,
-            resume=bool(row["job_resume"]),
+            params=row["params"] or {},
+            timeout=row["timeout"],
+            depends_on=tuple(row["depends_on"] or ()),
+            max_attempts=row["max_attempts"] or 1,
+            backoff=row["backoff"] or 0.0,
+            resume=bool(row["resume"]),
         )

@@ -49,6 +49,11 @@ class RunReporter:
         with self.lock:
             self.latest = (percent, message)
 
+    def silent(self) -> bool:
+        """Whether there is nothing left to write."""
+        with self.lock:
+            return not (self.lines or self.latest or self.dropped)
+
     def take_text(self, final: bool) -> str:
         """The lines since the last call, with the count of dropped ones when this is the last."""
         with self.lock:
@@ -80,7 +85,9 @@ class ReportWriter:
     async def close(self, reporter: RunReporter) -> None:
         """Write the rest of a run's log; must happen before its outcome is written."""
         self._reporters.pop(reporter.lease.run_id, None)
-        await self._write([reporter], final=True)
+        if not reporter.silent():
+            # A cancellation of the run may not cost it its last words.
+            await asyncio.shield(self._write([reporter], final=True))
 
     async def run(self) -> None:
         """Write once a second until cancelled."""

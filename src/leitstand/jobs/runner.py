@@ -92,20 +92,20 @@ class Runner:
             ending = Ending(error=error)
         finally:
             held.ended()
-        await asyncio.shield(self._reports.close(reporter))
+        await self._reports.close(reporter)
         finished = finish(held, ending, random.random())  # noqa: S311 -- jitter, not a secret
         tell(held.started, finished)
         return finished
 
     async def _execute(self, started: StartedRun, reporter: Reporter) -> Result:
         if not started.job_found:
-            raise JobUnreadableError(f"the job {started.run.job!r} no longer exists")
+            raise JobUnreadableError(f"the job {started.job!r} no longer exists")
         if started.depends_on:
             outcomes = await self._queue.dependency_outcomes(started.depends_on)
             if error := unsatisfied(outcomes):
                 raise error
-        executor = self._kinds.executor(started.run.kind)
-        params = self._kinds.check(started.run.kind, started.params)
+        executor = self._kinds.executor(started.kind)
+        params = self._kinds.check(started.kind, started.params)
         try:
             async with asyncio.timeout(patience(executor.isolation, started.timeout)) as limit:
                 return await self._call(executor, params, started, reporter)
@@ -138,28 +138,31 @@ def patience(isolation: Isolation, timeout: float | None) -> float | None:
 
 
 def tell(started: StartedRun, finished: FinishedRun) -> None:
-    """Log how a run ended: a line that nobody needs on success, a warning for anything else."""
+    """Log how a run ended, unless it went well: of that the history tells."""
     outcome = finished.outcome
-    facts = {"run": started.run.id, "job": started.run.job, "status": outcome.status.value}
-    if outcome.status is RunStatus.SUCCEEDED:
-        log.debug("run ended", **facts)
-    else:
-        log.warning("run ended", **facts, code=outcome.error_code, message=outcome.error_message)
+    if outcome.status is not RunStatus.SUCCEEDED:
+        log.warning(
+            "run ended",
+            run=started.lease.run_id,
+            job=started.job,
+            status=outcome.status.value,
+            code=outcome.error_code,
+            message=outcome.error_message,
+        )
 
 
 def facts_of(started: StartedRun) -> RunFacts:
     """What the executor may know about its run."""
-    run = started.run
     return RunFacts(
-        run_id=run.id,
-        job=run.job,
-        kind=run.kind,
-        attempt=run.attempt,
-        correlation_id=str(run.correlation_id),
-        scheduled_at=run.scheduled_at,
+        run_id=started.lease.run_id,
+        job=started.job,
+        kind=started.kind,
+        attempt=started.attempt,
+        correlation_id=str(started.correlation_id),
+        scheduled_at=started.scheduled_at,
         fencing_token=started.lease.fencing_token,
         timeout=started.timeout,
-        event=run.event,
+        event=started.event,
     )
 
 
@@ -190,8 +193,8 @@ def _with_retry(finished: FinishedRun, started: StartedRun, jitter: float) -> Fi
         return replace(finished, no_retry_reason="the job no longer exists")
     policy = RetryPolicy(max_attempts=started.max_attempts, base=started.backoff)
     failure_class = finished.outcome.failure_class or FailureClass.PERMANENT
-    decision = decide(started.run.attempt, failure_class, policy, jitter)
+    decision = decide(started.attempt, failure_class, policy, jitter)
     if decision.retry:
         return replace(finished, retry_delay=decision.delay)
-    log.info("no retry", run=started.run.id, job=started.run.job, reason=decision.reason)
+    log.info("no retry", run=started.lease.run_id, job=started.job, reason=decision.reason)
     return replace(finished, no_retry_reason=decision.reason)

@@ -263,7 +263,7 @@ CREATE INDEX runs_leased ON public.runs USING btree (owner) WHERE (status = 'run
 
 CREATE INDEX runs_of_job ON public.runs USING btree (job_id, id DESC);
 
-CREATE UNIQUE INDEX runs_one_per_attempt ON public.runs USING btree (correlation_id, attempt);
+CREATE UNIQUE INDEX runs_one_per_attempt ON public.runs USING btree (correlation_id, attempt) WHERE (attempt > 1);
 
 CREATE UNIQUE INDEX runs_one_per_occurrence ON public.runs USING btree (job_id, scheduled_at) WHERE (trigger_by = 'schedule'::text);
 
@@ -273,7 +273,9 @@ CREATE UNIQUE INDEX runs_one_waiting ON public.runs USING btree (job_id) WHERE (
 
 CREATE INDEX runs_unsuccessful ON public.runs USING btree (id DESC) WHERE (status = ANY (ARRAY['partial_failure'::text, 'failed'::text, 'cancelled'::text]));
 
-CREATE INDEX runs_waiting ON public.runs USING btree (priority DESC, scheduled_at, id) WHERE (status = 'queued'::text);
+CREATE INDEX runs_waiting ON public.runs USING btree (priority DESC, scheduled_at, id) WHERE ((status = 'queued'::text) AND (group_name IS NULL));
+
+CREATE INDEX runs_waiting_in_group ON public.runs USING btree (group_name, priority DESC, scheduled_at, id) WHERE ((status = 'queued'::text) AND (group_name IS NOT NULL));
 
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_group_name_fkey FOREIGN KEY (group_name) REFERENCES public.job_groups(name);

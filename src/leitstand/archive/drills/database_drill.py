@@ -4,8 +4,6 @@ Everything blocks: run it in a worker process. The recovery time that is reporte
 recovery would do (verify and unpack, combine, start, first answer), not the further checks.
 """
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,6 +18,7 @@ from leitstand.archive.drills.copy_check import (
     check_structure,
 )
 from leitstand.archive.drills.drill import Drill, DrillKind
+from leitstand.archive.drills.drill_room import drill_room
 from leitstand.archive.drills.isolated_server import isolated_server
 from leitstand.archive.postgres.materialise import Materialised, materialise
 from leitstand.errors import LeitstandError
@@ -27,7 +26,6 @@ from leitstand.store.account import Account
 from leitstand.store.binaries import Binaries
 from leitstand.store.cluster import Cluster
 
-SCRATCH_PREFIX = "drill-"
 DETAIL_LIMIT = 2000
 
 Say = Callable[[str], None]
@@ -103,7 +101,7 @@ def run_database_drill(
     watch = Stopwatch(drill.phase_timeout, say)
     restored: Materialised | None = None
     try:
-        with _room(drill.scratch, account) as room:
+        with drill_room(drill.scratch, account, binaries) as room:
             restored = _restore(drill, room, binaries, account, watch)
             _prove(drill, room, Cluster(restored.data, binaries, account), watch)
     except LeitstandError as error:
@@ -111,14 +109,6 @@ def run_database_drill(
     except Exception as error:  # a failed drill must be told whatever made it fail
         return _report(drill, began, watch, restored, failure=f"{type(error).__name__}: {error}")
     return _report(drill, began, watch, restored, failure=None)
-
-
-def remove_leftovers(scratch: Path) -> int:
-    """Remove what drills that were killed have left in ``scratch``; call it only when none runs."""
-    leftovers = [path for path in scratch.glob(f"{SCRATCH_PREFIX}*") if path.is_dir()]
-    for path in leftovers:
-        shutil.rmtree(path)
-    return len(leftovers)
 
 
 def _restore(
@@ -150,18 +140,6 @@ def _prove(drill: DatabaseDrill, room: Path, cluster: Cluster, watch: Stopwatch)
         if drill.amcheck:
             with watch.phase("check") as limit:
                 check_structure(server, limit)
-
-
-@contextmanager
-def _room(scratch: Path, account: Account) -> Iterator[Path]:
-    """A directory for one drill, closed to other users, gone at the end."""
-    scratch.mkdir(parents=True, exist_ok=True)
-    room = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=scratch))
-    try:
-        account.own(room)
-        yield room
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
 
 
 def _report(

@@ -1,6 +1,7 @@
 """The ledger of drills: append-only; the only code that touches the table ``drills``."""
 
 from leitstand.archive.drills.drill import Drill, DrillKind
+from leitstand.execution.output import storable
 from leitstand.store.database import Database, load_queries
 from leitstand.store.jsonb import to_jsonb
 
@@ -14,7 +15,7 @@ class DrillLedger:
         self._database = database
 
     async def record(self, drill: Drill) -> None:
-        """Append a drill."""
+        """Append a drill; what PostgreSQL cannot store of its detail is shown escaped."""
         async with self._database.connection() as connection:
             await queries.record(
                 connection,
@@ -22,7 +23,7 @@ class DrillLedger:
                 kind=drill.kind,
                 source=drill.source,
                 success=drill.success,
-                detail=drill.detail,
+                detail=storable(drill.detail.encode("utf-8", "backslashreplace")),
                 recovery_time=drill.recovery_time,
                 recovery_point_age=drill.recovery_point_age,
                 phases=to_jsonb(drill.phases),

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psycopg
 
+from leitstand.archive.drills.drill_room import SOCKET_PREFIX
 from leitstand.errors import LeitstandError
 from leitstand.store.account import Account
 from leitstand.store.cluster import Cluster, ClusterError
@@ -111,7 +112,7 @@ def isolated_server(
 @contextmanager
 def _socket_dir(account: Account) -> Iterator[Path]:
     """A directory for the socket: its path must be short, and others must not reach it."""
-    path = Path(tempfile.mkdtemp(prefix="leitstand-drill-", dir="/tmp"))
+    path = Path(tempfile.mkdtemp(prefix=SOCKET_PREFIX, dir="/tmp"))
     try:
         account.own(path)
         yield path

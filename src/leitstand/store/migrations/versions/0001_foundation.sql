@@ -99,14 +99,17 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_one_per_occurrence ON runs (job_id, scheduled_at)
 WHERE trigger_by = 'schedule';
 
--- One row for an attempt, however many servers rescue or retry it.
-CREATE UNIQUE INDEX runs_one_per_attempt ON runs (correlation_id, attempt);
+-- One row for a further attempt, however many servers rescue or retry a run.
+CREATE UNIQUE INDEX runs_one_per_attempt ON runs (correlation_id, attempt) WHERE attempt > 1;
 
 -- One running and one waiting run of a job, unless the job allows more.
 CREATE UNIQUE INDEX runs_one_running ON runs (job_id) WHERE status = 'running' AND exclusive;
 CREATE UNIQUE INDEX runs_one_waiting ON runs (job_id) WHERE status = 'queued' AND exclusive;
 
-CREATE INDEX runs_waiting ON runs (priority DESC, scheduled_at, id) WHERE status = 'queued';
+CREATE INDEX runs_waiting ON runs (priority DESC, scheduled_at, id)
+WHERE status = 'queued' AND group_name IS NULL;
+CREATE INDEX runs_waiting_in_group ON runs (group_name, priority DESC, scheduled_at, id)
+WHERE status = 'queued' AND group_name IS NOT NULL;
 CREATE INDEX runs_leased ON runs (owner) WHERE status = 'running';
 CREATE INDEX runs_of_job ON runs (job_id, id DESC);
 CREATE INDEX runs_unsuccessful ON runs (id DESC)

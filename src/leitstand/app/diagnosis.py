@@ -1,0 +1,129 @@
+"""Examines an installation: hands what the settings say to the doctor's checks."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psycopg
+
+from leitstand.app.archive_wiring import backup_source as open_source
+from leitstand.app.archive_wiring import control_server_address
+from leitstand.archive import DrillLedger, list_generations
+from leitstand.doctor import (
+    Finding,
+    backup_source,
+    clock_skew,
+    control_database,
+    directory_writable,
+    from_error,
+    last_drill,
+    newest_verified,
+    postgres_programs,
+    python_version,
+    room,
+    schedules,
+    server_running,
+    sound,
+)
+from leitstand.errors import LeitstandError, NotFoundError
+from leitstand.execution import Kinds
+from leitstand.jobs import JobLedger, Servers
+from leitstand.settings import Settings
+from leitstand.store.database import Database
+
+
+async def examine(settings: Settings) -> list[Finding]:
+    """All checks; where the control database does not answer, those that need it are left out."""
+    return [*_machine(settings), *await _databases(settings), *_backups(settings)]
+
+
+def _machine(settings: Settings) -> list[Finding]:
+    data_dir = settings.server.data_dir
+    return [
+        python_version(sys.version_info[:2]),
+        sound("configuration"),
+        directory_writable("data directory", data_dir, "server.data_dir"),
+        room("room for data", data_dir),
+        postgres_programs(settings.backup.postgres.bin_dir),
+    ]
+
+
+def _backups(settings: Settings) -> list[Finding]:
+    directory = settings.backup.postgres.directory
+    writable = directory_writable("backup directory", directory, "backup.postgres.directory")
+    try:
+        newest = newest_verified(list_generations(directory), datetime.now(UTC))
+    except OSError as error:
+        unreadable = LeitstandError(f"{directory} cannot be read: {error.strerror}")
+        newest = from_error("newest verified backup", unreadable)
+    return [writable, room("room for backups", directory), newest]
+
+
+async def _databases(settings: Settings) -> list[Finding]:
+    try:
+        async with _control_address(settings) as conninfo:
+            found = await asyncio.to_thread(control_database, conninfo)
+            asked = await _of_ledgers(settings, conninfo) if found.ok else []
+            return [found, *asked, *await _of_source(settings)]
+    except LeitstandError as error:
+        return [from_error("control database", error)]
+
+
+@asynccontextmanager
+async def _control_address(settings: Settings) -> AsyncIterator[str]:
+    """The control database's address; an embedded one is not begun for the sake of a look."""
+    cluster = settings.server.data_dir / "postgres" / "cluster"
+    if not settings.database.url.get_secret_value() and not _exists(cluster):
+        raise NotFoundError(
+            f"there is no database yet in {settings.server.data_dir}",
+            remedy="leitstand serve makes it at its first start.",
+        )
+    async with control_server_address(settings) as conninfo:
+        yield conninfo
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except PermissionError:  # it is there, for somebody else; the attempt will say so
+        return True
+
+
+async def _of_source(settings: Settings) -> list[Finding]:
+    async with open_source(settings) as conninfo:
+        return [await asyncio.to_thread(backup_source, conninfo)]
+
+
+async def _of_ledgers(settings: Settings, conninfo: str) -> list[Finding]:
+    async with Database(conninfo, deadline=settings.database.timeout) as database:
+        return [
+            *await _tried("control server", _of_servers(settings, database)),
+            *await _tried("job schedules", _of_jobs(database)),
+            *await _tried("last restore drill", _of_drills(database)),
+        ]
+
+
+async def _tried(name: str, check: Awaitable[list[Finding]]) -> list[Finding]:
+    """What a check finds; a question that the database refuses is a finding, too."""
+    try:
+        return await check
+    except LeitstandError as error:
+        return [from_error(name, error)]
+    except psycopg.Error as error:
+        return [from_error(name, LeitstandError(str(error).strip()))]
+
+
+async def _of_servers(settings: Settings, database: Database) -> list[Finding]:
+    servers = await Servers(database).list_all()
+    return [server_running(servers, settings.loop.stale_after), clock_skew(servers)]
+
+
+async def _of_jobs(database: Database) -> list[Finding]:
+    return [schedules(await JobLedger(database, Kinds([])).list_all())]
+
+
+async def _of_drills(database: Database) -> list[Finding]:
+    return [last_drill(await DrillLedger(database).history(limit=1), datetime.now(UTC))]

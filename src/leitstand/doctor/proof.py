@@ -1,0 +1,48 @@
+"""Checks the backups: how old the newest verified one is, and whether one was drilled."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from leitstand.archive import Drill, Generation
+from leitstand.doctor.finding import Finding, sound, wrong
+
+BACKUP_AGE = timedelta(hours=26)
+"""A nightly backup and two hours of patience."""
+DRILL_AGE = timedelta(days=8)
+"""A weekly drill and a day of patience."""
+
+
+def newest_verified(generations: Sequence[Generation], now: datetime) -> Finding:
+    """A generation that is verified as a whole is not older than a day and a bit."""
+    name = "newest verified backup"
+    times = [g.finished_at for g in generations if g.verified_at is not None and not g.findings]
+    newest = max((time for time in times if time is not None), default=None)
+    if newest is None:
+        return wrong(name, "there is none", "leitstand backup postgres full")
+    if now - newest > BACKUP_AGE:
+        return wrong(
+            name,
+            f"it is {_days(now - newest)} old",
+            "See why the backups do not run: leitstand run list --status failed",
+        )
+    return sound(name)
+
+
+def last_drill(drills: Sequence[Drill], now: datetime) -> Finding:
+    """The newest of ``drills`` (newest first) passed, and is not older than a week and a day."""
+    name = "last restore drill"
+    if not drills:
+        return wrong(name, "no backup was ever proven", "leitstand drill run")
+    if not drills[0].success:
+        return wrong(
+            name,
+            f"it failed: {drills[0].detail}",
+            "Take a full backup now, and find out what damaged this one.",
+        )
+    if now - drills[0].timestamp > DRILL_AGE:
+        return wrong(name, f"it was {_days(now - drills[0].timestamp)} ago", "leitstand drill run")
+    return sound(name)
+
+
+def _days(age: timedelta) -> str:
+    return f"{age / timedelta(days=1):.1f} days"

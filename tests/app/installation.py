@@ -1,0 +1,109 @@
+"""An installation in a directory of its own, used as people use it: by the console script."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SCRIPT = str(Path(sys.executable).parent / "leitstand")
+PATIENCE = 120.0
+
+
+def free_port() -> int:
+    """A port that nobody listens on at the moment."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output, which must be exactly one document."""
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Installation:
+    """``leitstand`` in ``directory``, listening on ``port``."""
+
+    directory: Path
+    port: int
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What its commands get, beside nothing that says LEITSTAND."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("LEITSTAND")}
+        return {**kept, "LEITSTAND_SERVER__LISTEN": f"127.0.0.1:{self.port}"}
+
+    def run(self, *arguments: str, timeout: float = 120.0) -> Ended:
+        """Run a command to its end."""
+        done = subprocess.run(
+            [SCRIPT, *arguments],
+            cwd=self.directory,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    def json(self, *arguments: str) -> Any:
+        """Run a command that succeeds; its document."""
+        ended = self.run(*arguments, "--json")
+        assert ended.code == 0, ended
+        assert ended.err == ""
+        return ended.json
+
+    def wait_for(self, look: Callable[[], Any], patience: float = PATIENCE) -> Any:
+        """What ``look`` returns once it is true."""
+        until = time.monotonic() + patience
+        while not (found := look()):
+            assert time.monotonic() < until, self.run("run", "list").out
+            time.sleep(0.3)
+        return found
+
+    @contextmanager
+    def serving(self) -> Iterator["Serving"]:
+        """A control server for as long as the block lasts."""
+        with (
+            (self.directory / "serve.log").open("ab") as log,
+            subprocess.Popen(
+                [SCRIPT, "serve"],
+                cwd=self.directory,
+                env=self.environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            ) as process,
+        ):
+            try:
+                assert process.stdout is not None
+                yield Serving(process, process.stdout.readline())
+            finally:
+                process.send_signal(signal.SIGTERM)
+                process.wait(60)
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A control server's process, and the line that said that it is ready."""
+
+    process: "subprocess.Popen[str]"
+    ready: str

@@ -1,0 +1,114 @@
+"""Restore drills of a real backup: what passes, what fails and how it says so."""
+
+from pathlib import Path
+
+import pytest
+
+from leitstand.archive import ExpectedAnswer, drill_database
+from leitstand.archive.drills.database_drill import DatabaseDrill, run_database_drill
+from leitstand.archive.postgres.catalogue import list_generations
+from leitstand.archive.postgres.checks import Check, CheckKind, read_checks
+from leitstand.archive.postgres.stage import BASE
+from leitstand.store.account import server_account
+from leitstand.store.reachable import reachable_binaries
+from tests.archive.conftest import DATABASE, Archive
+from tests.archive.drills.conftest import MakeSettings, left_in
+from tests.archive.postgres.test_backup import flip
+
+NEWEST_ROUND = ExpectedAnswer(DATABASE, "SELECT max(round) FROM entry", "3")
+
+
+def test_a_sound_generation_passes(archive: Archive, settings: MakeSettings) -> None:
+    """Case 20: also as root, with what belongs to whom kept as it was."""
+    said: list[str] = []
+    drill = drill_database(settings(NEWEST_ROUND), say=said.append)
+    assert drill.success, drill.detail
+    assert drill.source == f"{archive.newest.id}/{archive.newest.increments[-1].path.name}"
+    assert drill.detail == (
+        "restored, started and answered; 1 queries as expected; pg_amcheck found no corruption"
+    )
+    assert list(drill.phases) == ["unpack", "combine", "start", "answer", "queries", "check"]
+    assert said == ["restore", "start", "answer", "queries", "check"]
+    recovery = sum(drill.phases[name] for name in ("unpack", "combine", "start", "answer"))
+    assert drill.recovery_time == pytest.approx(recovery, abs=0.01)
+    assert drill.recovery_point_age is not None
+    assert drill.recovery_point_age > 0
+    assert left_in(archive.directory.parent / "drills") == []
+    assert archive.newest.drilled_at == drill.timestamp
+    checks = archive.newest.path / "checks.jsonl"
+    assert checks.stat().st_uid == archive.newest.path.stat().st_uid
+
+
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [
+        (ExpectedAnswer(DATABASE, "SELECT max(round) FROM entry", "4"), "answered '3', not '4'"),
+        (ExpectedAnswer(DATABASE, "SELECT 1 FROM nowhere", "1"), 'relation "nowhere" does not'),
+        (ExpectedAnswer("nowhere", "SELECT 1", "1"), 'database "nowhere" does not exist'),
+    ],
+)
+def test_a_wrong_answer_fails(
+    archive: Archive, settings: MakeSettings, query: ExpectedAnswer, detail: str
+) -> None:
+    drill = drill_database(settings(query))
+    assert not drill.success
+    assert detail in drill.detail
+    assert drill.recovery_time is None
+    assert left_in(archive.directory.parent / "drills") == []
+    assert [check.ok for check in drills_noted(archive)] == [False]
+
+
+def test_a_damaged_generation_fails(archive: Archive, settings: MakeSettings) -> None:
+    increment = archive.newest.increments[1].path
+    flip(increment / BASE, (increment / BASE).stat().st_size // 2)
+    drill = drill_database(settings())
+    assert not drill.success
+    assert f"the backup incremental/{increment.name} is damaged" in drill.detail
+    assert f"incremental/{increment.name} {BASE}: " in drill.detail
+    assert drill.recovery_time is None
+    assert left_in(archive.directory.parent / "drills") == []
+
+
+def test_without_a_backup(settings: MakeSettings, archive: Archive) -> None:
+    for generation in archive.generations:
+        generation.path.rename(archive.directory / "aside")
+    drill = drill_database(settings())
+    assert (drill.success, drill.source) == (False, "")
+    assert drill.detail == f"no backup found in {archive.directory}"
+    (archive.directory / "20270101T000000Z").mkdir()
+    drill = drill_database(settings())
+    assert (drill.success, drill.source) == (False, "20270101T000000Z")
+    assert "no backup found" in drill.detail
+
+
+def test_a_query_that_hangs_costs_its_timeout(archive: Archive, short_dir: Path) -> None:
+    """Case 53."""
+    account = server_account()
+    plan = DatabaseDrill(
+        generation=archive.newest.path,
+        upto="full",
+        scratch=short_dir / "drills",
+        roles=("leitstand",),
+        queries=[ExpectedAnswer("postgres", "SELECT pg_sleep(600)", "")],
+        phase_timeout=10,
+    )
+    drill = run_database_drill(plan, reachable_binaries(account), account)
+    assert not drill.success
+    assert "statement timeout" in drill.detail
+    assert 9 < drill.phases["queries"] < 30
+    assert left_in(short_dir / "drills") == []
+
+
+def test_a_restore_that_takes_too_long_is_given_up(
+    settings: MakeSettings, archive: Archive
+) -> None:
+    """Case 53."""
+    drill = drill_database(settings(timeout=0.001))
+    assert not drill.success
+    assert drill.detail == "the phase 'restore' took longer than 0.001 s"
+    assert left_in(archive.directory.parent / "drills") == []
+
+
+def drills_noted(archive: Archive) -> list[Check]:
+    newest: Path = list_generations(archive.directory)[-1].path
+    return [check for check in read_checks(newest) if check.kind is CheckKind.DRILL]
