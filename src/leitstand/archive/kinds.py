@@ -15,8 +15,7 @@ from leitstand.archive.postgres.verify import Verdict, VerifyProgress
 from leitstand.archive.settings import ArchiveSettings
 from leitstand.archive.verification import NEWEST, chosen_generations, verify_and_note
 from leitstand.errors import LeitstandError
-from leitstand.execution.executor import Isolation, Params, Reporter, Result, RunFacts
-from leitstand.execution.interruption import interruptible
+from leitstand.execution import Isolation, Params, Reporter, Result, RunFacts, interruptible
 
 OpenSource = Callable[[], AbstractAsyncContextManager[str]]
 """Gives the connection string of the server to back up, for as long as the context lasts."""

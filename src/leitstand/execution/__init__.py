@@ -8,6 +8,7 @@ from leitstand.execution.command import CommandExecutor
 from leitstand.execution.executor import Executor, Isolation, Params, Reporter, Result, RunFacts
 from leitstand.execution.interruption import interruptible
 from leitstand.execution.kinds import Kinds, third_party_executors
+from leitstand.execution.output import storable
 from leitstand.execution.worker_run import run_in_worker
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "RunFacts",
     "interruptible",
     "run_in_worker",
+    "storable",
     "third_party_executors",
 ]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from enum import Enum, auto
 
-from leitstand.execution.child_handle import Children
+from leitstand.execution import Children
 from leitstand.jobs.run import Lease, StartedRun
 
 

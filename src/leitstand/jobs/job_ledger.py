@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from leitstand.errors import ConflictError, NotFoundError
-from leitstand.execution.kinds import Kinds
+from leitstand.execution import Kinds
 from leitstand.jobs.dependencies import refuse_cycle
 from leitstand.jobs.job import Job, JobSpec, trigger_of
 from leitstand.jobs.misfire import next_on_edit

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from leitstand.errors import FailureClass, LeitstandError
-from leitstand.execution.executor import Result
+from leitstand.execution import Result
 from leitstand.jobs.run_status import RunStatus
 from leitstand.masking import mask_url
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from leitstand.execution.executor import Isolation, Params, Reporter, Result, RunFacts
+from leitstand.execution import Isolation, Params, Reporter, Result, RunFacts
 from leitstand.jobs.queue import Queue
 
 DAY = 86400.0

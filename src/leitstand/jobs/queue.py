@@ -13,7 +13,7 @@ import structlog
 from psycopg.errors import UniqueViolation
 
 from leitstand.errors import ConflictError, FailureClass, NotFoundError
-from leitstand.execution.executor import Result
+from leitstand.execution import Result
 from leitstand.jobs.dependencies import DependencyOutcome
 from leitstand.jobs.job import Job
 from leitstand.jobs.outcome import Outcome

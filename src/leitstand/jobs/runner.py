@@ -9,9 +9,16 @@ from typing import Any
 import structlog
 
 from leitstand.errors import FailureClass, LeitstandError
-from leitstand.execution.child_handle import Children
-from leitstand.execution.executor import Executor, Isolation, Params, Reporter, Result, RunFacts
-from leitstand.execution.kinds import Kinds
+from leitstand.execution import (
+    Children,
+    Executor,
+    Isolation,
+    Kinds,
+    Params,
+    Reporter,
+    Result,
+    RunFacts,
+)
 from leitstand.jobs.dependencies import unsatisfied
 from leitstand.jobs.held_run import HeldRun, StopReason
 from leitstand.jobs.outcome import decide_outcome

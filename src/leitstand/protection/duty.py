@@ -8,11 +8,12 @@ import structlog
 from leitstand.errors import ConflictError, LeitstandError
 from leitstand.jobs import Job, JobLedger, JobSpec, Queue
 from leitstand.protection.next_steps import JobState, NextStep, next_steps
-from leitstand.protection.protection_jobs import GROUP
 from leitstand.store.database import Connection, Database, load_queries
 
 log = structlog.get_logger(__name__)
 queries = load_queries(__file__)
+
+CREATED = "self-protection jobs created"
 
 LOCK = 0x4C53_0002
 """Advisory lock of this duty ("LS" and a number)."""
@@ -40,8 +41,8 @@ class ProtectionDuty:
 
         A job that somebody has deleted stays deleted, one that is disabled stays disabled.
         """
-        async with self._database.transaction() as connection:
-            first = await queries.claim_first_start(connection, name=GROUP) is not None
+        async with self._database.connection() as connection:
+            first = await queries.milestone(connection, name=CREATED) is None
         existing = {job.name: job for job in await self._jobs.list_all()}
         for spec in self._specs:
             job = existing.get(spec.name)
@@ -51,6 +52,9 @@ class ProtectionDuty:
             elif first:
                 await self._jobs.save(spec, managed=True)
         if first:
+            # Last, so that a start that was cut off is made up for by the next one.
+            async with self._database.connection() as connection:
+                await queries.reach_milestone(connection, name=CREATED)
             log.info("self-protection jobs created", jobs=[spec.name for spec in self._specs])
 
     async def run(self) -> None:

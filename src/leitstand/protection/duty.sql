@@ -2,6 +2,8 @@
 -- At most one control server at a time decides about the next steps.
 SELECT pg_try_advisory_xact_lock(:lock) AS taken;
 
--- name: claim_first_start^
--- The group's row is the sign that the jobs have been created once.
-INSERT INTO job_groups (name) VALUES (:name) ON CONFLICT DO NOTHING RETURNING name;
+-- name: milestone^
+SELECT reached_at FROM milestones WHERE name = :name;
+
+-- name: reach_milestone!
+INSERT INTO milestones (name) VALUES (:name) ON CONFLICT DO NOTHING;

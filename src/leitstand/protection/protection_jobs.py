@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from leitstand.jobs import JobSpec
+from leitstand.jobs import JobSpec, Overlap
 
 GROUP = "self-backup"
 """Only one of them works on the backup directory at a time, over all servers."""
@@ -49,6 +49,8 @@ def _spec(
         priority=priority,
         group=GROUP,
         # One that comes while another works must wait for it, not be dropped.
-        overlap="queue",
+        overlap=Overlap.QUEUE,
+        # A restart of the server is no reason to wait for the next time.
+        resume=True,
         tags=("self-protection",),
     )

@@ -89,7 +89,7 @@ class DatabaseSettings(Section):
     """``[database]``: the control database; an empty url means the embedded PostgreSQL."""
 
     url: SecretUrl = SecretUrl("")
-    pool_size: int = Field(10, ge=1)
+    pool_size: int = Field(10, ge=3)
     timeout: Deadline = 5.0
 
 

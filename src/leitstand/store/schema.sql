@@ -109,6 +109,11 @@ ALTER TABLE public.late_results ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     CACHE 1
 );
 
+CREATE TABLE public.milestones (
+    name text NOT NULL,
+    reached_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE public.non_runs (
     id bigint NOT NULL,
     job_id bigint,
@@ -232,6 +237,9 @@ ALTER TABLE ONLY public.jobs
 
 ALTER TABLE ONLY public.late_results
     ADD CONSTRAINT late_results_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.milestones
+    ADD CONSTRAINT milestones_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY public.non_runs
     ADD CONSTRAINT non_runs_pkey PRIMARY KEY (id);

@@ -1,7 +1,7 @@
 """The ledger of drills: append-only; the only code that touches the table ``drills``."""
 
 from leitstand.archive.drills.drill import Drill, DrillKind
-from leitstand.execution.output import storable
+from leitstand.execution import storable
 from leitstand.store.database import Database, load_queries
 from leitstand.store.jsonb import to_jsonb
 

@@ -2,6 +2,12 @@
 
 CREATE SEQUENCE fencing_token;
 
+-- What has happened once and must not happen again, such as the creation of the first jobs.
+CREATE TABLE milestones (
+    name text PRIMARY KEY,
+    reached_at timestamptz NOT NULL DEFAULT now()
+);
+
 CREATE TABLE job_groups (
     name text PRIMARY KEY,
     max_running integer NOT NULL DEFAULT 1 CHECK (max_running > 0)
