@@ -7,7 +7,13 @@ import pytest
 from leitstand.app.archive_wiring import archive_executors
 from leitstand.execution import Kinds
 from leitstand.jobs import JobLedger, PruneHistory, Queue, RunStatus
-from leitstand.protection import ProtectionDuty, ProtectionTimes, protection_specs
+from leitstand.protection import (
+    Evidence,
+    ProtectedJobs,
+    ProtectionDuty,
+    ProtectionTimes,
+    protection_specs,
+)
 from leitstand.settings import Settings
 from leitstand.store.database import Database
 
@@ -23,11 +29,11 @@ class Scene:
         self.queue = Queue(database)
         kinds = Kinds([*archive_executors(Settings()), PruneHistory(self.queue, 90)])
         self.jobs = JobLedger(database, kinds)
+        self.evidence = Evidence(backup=False, drill=False)
 
     def duty(self, times: ProtectionTimes = TIMES) -> ProtectionDuty:
-        return ProtectionDuty(
-            self.database, self.jobs, self.queue, protection_specs(times), pause=60
-        )
+        protected = ProtectedJobs(self.jobs, self.queue, protection_specs(times))
+        return ProtectionDuty(self.database, protected, lambda: self.evidence, pause=60)
 
     async def names(self) -> list[str]:
         return [job.name for job in await self.jobs.list_all()]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leitstand.protection.next_steps import JobState, next_steps
+from leitstand.protection.next_steps import Evidence, JobState, next_steps
 from leitstand.protection.protection_jobs import DRILL, FULL, INCREMENTAL, VERIFY
 
 NOON = datetime(2026, 12, 2, 12, tzinfo=UTC)
@@ -18,26 +18,35 @@ def ended(minutes: int, outcome: str = "succeeded") -> JobState:
     return JobState(enabled=True, active=False, last_started=started, last_outcome=outcome)
 
 
+NOTHING = Evidence(backup=False, drill=False)
+BACKUP = Evidence(backup=True, drill=False)
+PROVEN = Evidence(backup=True, drill=True)
+
+
 @pytest.mark.parametrize(
-    ("states", "steps"),
+    ("states", "evidence", "steps"),
     [
-        ({FULL: NEVER, DRILL: NEVER, VERIFY: NEVER, INCREMENTAL: NEVER}, [FULL]),
-        ({FULL: ACTIVE, DRILL: NEVER, VERIFY: NEVER}, []),
-        ({FULL: ended(0), DRILL: NEVER, VERIFY: NEVER}, [DRILL, VERIFY]),
-        ({FULL: ended(0), DRILL: ACTIVE, VERIFY: ACTIVE}, []),
-        ({FULL: ended(0), DRILL: ended(1), VERIFY: ended(2)}, []),
-        ({FULL: ended(0), DRILL: ended(1), VERIFY: ended(2), INCREMENTAL: ended(3)}, [VERIFY]),
-        ({FULL: ended(0, "failed"), DRILL: NEVER, VERIFY: NEVER}, []),
-        ({FULL: ended(0, "failed"), INCREMENTAL: ended(1), VERIFY: NEVER}, [VERIFY]),
-        ({FULL: ended(5), DRILL: ended(1, "failed"), VERIFY: ended(2, "failed")}, [VERIFY]),
-        ({}, []),
-        ({DRILL: NEVER, VERIFY: NEVER}, []),
-        ({FULL: ended(0)}, []),
-        ({FULL: DISABLED, DRILL: NEVER, VERIFY: NEVER}, []),
-        ({FULL: ended(0), DRILL: DISABLED, VERIFY: DISABLED}, []),
+        ({FULL: NEVER, DRILL: NEVER, VERIFY: NEVER, INCREMENTAL: NEVER}, NOTHING, [FULL]),
+        ({FULL: ACTIVE, DRILL: NEVER, VERIFY: NEVER}, NOTHING, []),
+        ({FULL: ended(0), DRILL: NEVER, VERIFY: NEVER}, BACKUP, [DRILL, VERIFY]),
+        ({FULL: ended(0), DRILL: ACTIVE, VERIFY: ACTIVE}, BACKUP, []),
+        ({FULL: ended(0), DRILL: ended(1), VERIFY: ended(2)}, PROVEN, []),
+        ({FULL: ended(0), VERIFY: ended(2), INCREMENTAL: ended(3)}, PROVEN, [VERIFY]),
+        ({FULL: ended(0, "failed"), DRILL: NEVER, VERIFY: NEVER}, NOTHING, []),
+        ({FULL: ended(0, "failed"), INCREMENTAL: ended(1), VERIFY: NEVER}, PROVEN, [VERIFY]),
+        ({FULL: ended(5), DRILL: ended(1, "failed"), VERIFY: ended(2, "failed")}, BACKUP, [VERIFY]),
+        # Another directory or another server: what ran before proves nothing there.
+        ({FULL: ended(0), DRILL: ended(1), VERIFY: ended(2)}, NOTHING, [FULL]),
+        ({FULL: ended(3), DRILL: ended(1), VERIFY: ended(4)}, BACKUP, [DRILL]),
+        ({FULL: ended(0, "cancelled"), DRILL: NEVER, VERIFY: NEVER}, NOTHING, [FULL]),
+        ({}, NOTHING, []),
+        ({DRILL: NEVER, VERIFY: NEVER}, NOTHING, []),
+        ({FULL: ended(0)}, BACKUP, []),
+        ({FULL: DISABLED, DRILL: NEVER, VERIFY: NEVER}, NOTHING, []),
+        ({FULL: ended(0), DRILL: DISABLED, VERIFY: DISABLED}, BACKUP, []),
     ],
 )
-def test_next_steps(states: dict[str, JobState], steps: list[str]) -> None:
-    found = next_steps(states)
+def test_next_steps(states: dict[str, JobState], evidence: Evidence, steps: list[str]) -> None:
+    found = next_steps(states, evidence)
     assert [step.job for step in found] == steps
     assert all(step.reason for step in found)

@@ -66,7 +66,7 @@ async def say() -> None:
 
 async def no_status() -> Status:
     drill = Drill(NOW, DrillKind.DATABASE, ODD, success=False, detail=ODD)
-    return Status(NOW, [], [], [], [], [drill], problems_of([], [drill]))
+    return Status(NOW, [], [], [], [], [drill], problems_of([], [], [drill]))
 
 
 def site(checks: dict[str, Check] | None = None, sources: Sequence[Source] = ()) -> FastAPI:

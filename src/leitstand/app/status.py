@@ -24,5 +24,5 @@ async def gather_status(control: Control) -> Status:
         runs=await control.queue.list_runs(limit=SHOWN),
         generations=list(reversed(generations))[:SHOWN],
         drills=drills,
-        problems=problems_of(jobs, drills),
+        problems=problems_of(generations, jobs, drills),
     )

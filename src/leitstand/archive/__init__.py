@@ -14,7 +14,7 @@ from leitstand.archive.postgres.backup import (
     take_incremental,
 )
 from leitstand.archive.postgres.basebackup import BackupProgress
-from leitstand.archive.postgres.catalogue import Generation, list_generations
+from leitstand.archive.postgres.catalogue import Generation, GenerationState, list_generations
 from leitstand.archive.postgres.connection import Source
 from leitstand.archive.postgres.materialise import Materialised, MaterialiseProgress
 from leitstand.archive.postgres.retention import Policy
@@ -37,6 +37,7 @@ __all__ = [
     "DrillSettings",
     "ExpectedAnswer",
     "Generation",
+    "GenerationState",
     "MaterialiseProgress",
     "Materialised",
     "Policy",

@@ -1,6 +1,15 @@
 """Self-protection: the jobs by which Leitstand backs up its own database and proves it."""
 
-from leitstand.protection.duty import ProtectionDuty
-from leitstand.protection.protection_jobs import ProtectionTimes, protection_specs
+from leitstand.protection.duty import ProtectedJobs, ProtectionDuty
+from leitstand.protection.next_steps import Evidence
+from leitstand.protection.protection_jobs import GROUP, OWN_JOBS, ProtectionTimes, protection_specs
 
-__all__ = ["ProtectionDuty", "ProtectionTimes", "protection_specs"]
+__all__ = [
+    "GROUP",
+    "OWN_JOBS",
+    "Evidence",
+    "ProtectedJobs",
+    "ProtectionDuty",
+    "ProtectionTimes",
+    "protection_specs",
+]

@@ -1,13 +1,15 @@
 """Creates the self-protection jobs once, and queues those that should not wait for their time."""
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import psycopg
 import structlog
 
 from leitstand.errors import ConflictError, LeitstandError
 from leitstand.jobs import Job, JobLedger, JobSpec, Queue
-from leitstand.protection.next_steps import JobState, NextStep, next_steps
+from leitstand.protection.next_steps import Evidence, JobState, NextStep, next_steps
 from leitstand.store.database import Connection, Database, load_queries
 
 log = structlog.get_logger(__name__)
@@ -19,18 +21,41 @@ LOCK = 0x4C53_0002
 """Advisory lock of this duty ("LS" and a number)."""
 
 
+@dataclass(frozen=True)
+class ProtectedJobs:
+    """The self-protection jobs as they should be, and the ledgers that hold them."""
+
+    jobs: JobLedger
+    queue: Queue
+    specs: list[JobSpec]
+
+    async def states(self) -> dict[str, JobState]:
+        """What is known of each of them that exists."""
+        names = {spec.name for spec in self.specs}
+        active = await self.queue.active_jobs()
+        jobs = [job for job in await self.jobs.list_all() if job.name in names]
+        return {job.name: _state(job, job.name in active) for job in jobs}
+
+
 class ProtectionDuty:
-    """One per control server; any number may work on one database."""
+    """One per control server; any number may work on one database.
+
+    ``look`` tells what the backup directory holds; it may block for a moment.
+    """
 
     def __init__(
-        self, database: Database, jobs: JobLedger, queue: Queue, specs: list[JobSpec], pause: float
+        self,
+        database: Database,
+        protected: ProtectedJobs,
+        look: Callable[[], Evidence],
+        pause: float,
     ) -> None:
         self._database = database
-        self._jobs = jobs
-        self._queue = queue
-        self._specs = specs
+        self._protected = protected
+        self._look = look
         self._pause = pause
         self._wake = asyncio.Event()
+        self._started: set[str] = set()
 
     def wake(self) -> None:
         """A run has ended: look at once."""
@@ -43,19 +68,20 @@ class ProtectionDuty:
         """
         async with self._database.connection() as connection:
             first = await queries.milestone(connection, name=CREATED) is None
-        existing = {job.name: job for job in await self._jobs.list_all()}
-        for spec in self._specs:
+        ledger, specs = self._protected.jobs, self._protected.specs
+        existing = {job.name: job for job in await ledger.list_all()}
+        for spec in specs:
             job = existing.get(spec.name)
             if job is not None:
                 current = spec.model_copy(update={"enabled": job.enabled})
-                await self._jobs.save(current, managed=True)
+                await ledger.save(current, managed=True)
             elif first:
-                await self._jobs.save(spec, managed=True)
+                await ledger.save(spec, managed=True)
         if first:
             # Last, so that a start that was cut off is made up for by the next one.
             async with self._database.connection() as connection:
                 await queries.reach_milestone(connection, name=CREATED)
-            log.info("self-protection jobs created", jobs=[spec.name for spec in self._specs])
+            log.info("self-protection jobs created", jobs=[spec.name for spec in specs])
 
     async def run(self) -> None:
         """Look after each pause, and whenever a run has ended, until cancelled."""
@@ -63,7 +89,7 @@ class ProtectionDuty:
             self._wake.clear()
             try:
                 await self.run_once()
-            except (LeitstandError, psycopg.Error) as error:
+            except (LeitstandError, psycopg.Error, OSError) as error:
                 log.warning("self-protection could not look", error=str(error).strip())
             try:
                 async with asyncio.timeout(self._pause):
@@ -72,23 +98,25 @@ class ProtectionDuty:
                 pass
 
     async def run_once(self) -> list[NextStep]:
-        """Queue what is due now; returns it. Does nothing while another server decides."""
+        """Queue what is due now; returns it. Does nothing while another server decides.
+
+        What the directory asks for is started once in the life of a server: if a backup succeeds
+        and none is found there, doing it again would not help.
+        """
+        evidence = await asyncio.to_thread(self._look)
         async with self._database.transaction() as connection:
             turn = await queries.take_turn(connection, lock=LOCK)
             if not turn["taken"]:
                 return []
-            steps = next_steps(await self._states())
-            return [step for step in steps if await self._queue_step(connection, step)]
-
-    async def _states(self) -> dict[str, JobState]:
-        names = {spec.name for spec in self._specs}
-        active = await self._queue.active_jobs()
-        jobs = [job for job in await self._jobs.list_all() if job.name in names]
-        return {job.name: _state(job, job.name in active) for job in jobs}
+            steps = next_steps(await self._protected.states(), evidence)
+            fresh = [step for step in steps if step.job not in self._started]
+            queued = [step for step in fresh if await self._queue_step(connection, step)]
+        self._started.update(step.job for step in queued if step.by == "startup")
+        return queued
 
     async def _queue_step(self, connection: Connection, step: NextStep) -> bool:
         try:
-            run = await self._queue.request_in(connection, step.job, by=step.by)
+            run = await self._protected.queue.request_in(connection, step.job, by=step.by)
         except ConflictError:
             return False
         log.info("queued", job=step.job, run=run.id, reason=step.reason)

@@ -17,14 +17,26 @@ class JobState:
     last_outcome: str | None
 
     @property
-    def untouched(self) -> bool:
-        """Whether it could run and never did."""
-        return self.enabled and not self.active and self.last_outcome is None
+    def may_start(self) -> bool:
+        """Whether it may start out of turn; what has just failed is left to its retry policy."""
+        failed = self.last_outcome in ("failed", "partial_failure")
+        return self.enabled and not self.active and not failed
 
     @property
     def last_success(self) -> datetime | None:
         """When its last run started, if that succeeded."""
         return self.last_started if self.last_outcome == "succeeded" else None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the backup directory holds: a sound backup, and one that has passed a drill.
+
+    The directory and not the history of runs, which may tell of another server or another disk.
+    """
+
+    backup: bool
+    drill: bool
 
 
 @dataclass(frozen=True)
@@ -36,14 +48,14 @@ class NextStep:
     reason: str
 
 
-def next_steps(states: Mapping[str, JobState]) -> list[NextStep]:
+def next_steps(states: Mapping[str, JobState], evidence: Evidence) -> list[NextStep]:
     """What should be queued now; jobs that were deleted are not in ``states`` and stay away."""
     steps = []
     full, drill = states.get(FULL), states.get(DRILL)
-    if full is not None and full.untouched:
+    if full is not None and full.may_start and not evidence.backup:
         steps.append(NextStep(FULL, "startup", "there is no backup yet"))
-    if drill is not None and drill.untouched and full is not None and full.last_success:
-        steps.append(NextStep(DRILL, "startup", "the first backup is not proven yet"))
+    if drill is not None and drill.may_start and evidence.backup and not evidence.drill:
+        steps.append(NextStep(DRILL, "startup", "no backup is proven yet"))
     if _verification_due(states):
         steps.append(NextStep(VERIFY, "event", "a backup was taken"))
     return steps

@@ -14,6 +14,8 @@ ROTATE = "self-rotate"
 DRILL = "self-drill"
 PRUNE = "self-prune"
 
+OWN_JOBS = (FULL, INCREMENTAL, VERIFY, ROTATE, DRILL, PRUNE)
+
 
 @dataclass(frozen=True)
 class ProtectionTimes:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from leitstand.archive import Drill, Generation
+from leitstand.archive import Drill, Generation, GenerationState
 from leitstand.jobs import Job, Run, ServerInfo
 
 
@@ -21,9 +21,12 @@ class Status:
     problems: Sequence[str]
 
 
-def problems_of(jobs: Sequence[Job], drills: Sequence[Drill]) -> list[str]:
+def problems_of(
+    generations: Sequence[Generation], jobs: Sequence[Job], drills: Sequence[Drill]
+) -> list[str]:
     """What somebody should look at, as sentences."""
-    found = [
+    found = _about_backups(generations)
+    found += [
         f"Job {job.name} last ended as {job.last_outcome}."
         for job in jobs
         if job.enabled and job.last_outcome not in (None, "succeeded")
@@ -36,3 +39,12 @@ def problems_of(jobs: Sequence[Job], drills: Sequence[Drill]) -> list[str]:
     if drills and not drills[0].success:
         found.append(f"The last restore drill failed: {drills[0].detail}.")
     return found
+
+
+def _about_backups(generations: Sequence[Generation]) -> list[str]:
+    sound = [g for g in generations if g.state is GenerationState.COMPLETE]
+    if not sound:
+        return ["There is no sound backup of PostgreSQL."]
+    if not any(generation.drilled_at for generation in sound):
+        return ["No backup is proven: none has passed a restore drill yet."]
+    return []

@@ -3,6 +3,7 @@
 import json
 import shutil
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from leitstand.archive.postgres.basebackup import (
     BasebackupError,
     IncrementalNeedsFullError,
 )
+from leitstand.archive.postgres.catalogue import list_generations
 from leitstand.archive.postgres.checks import Check, CheckKind, note_check
 from leitstand.archive.postgres.connection import SourceUnfitError
+from leitstand.archive.postgres.materialise import materialise
 from leitstand.archive.postgres.parent import NoGenerationError
 from leitstand.archive.postgres.stage import BASE, SIDECAR, Stage, StageKind
 from leitstand.archive.postgres.verify import verify_generation
@@ -196,3 +199,45 @@ def test_another_cluster_starts_a_line_of_its_own(archive: Archive, own_postgres
     first, second = archive.generations
     assert result.id == second.id > first.id
     assert first.system_identifier != second.system_identifier
+
+
+def test_no_increment_across_a_restore(own_postgres: Postgres, short_dir: Path) -> None:
+    """An increment of another history would verify, combine and start, with wrong data.
+
+    System identifier and time line are the same, the WAL is longer and its summaries have no gap.
+    """
+    before = repository(own_postgres, short_dir / "backups")
+    take_full(before)
+    _write_wal(own_postgres, megabytes=2)
+    take_incremental(before)
+    own_postgres.stop()
+
+    (generation,) = list_generations(before.directory)
+    cluster = own_postgres.cluster
+    restored = materialise(
+        generation.path,
+        short_dir / "restored",
+        cluster.binaries,
+        cluster.account,
+        short_dir / "tablespaces",
+        upto="full",
+    )
+    after = replace(own_postgres, cluster=replace(cluster, data=restored.data))
+    after.start()
+    try:
+        _write_wal(after, megabytes=40)
+        with pytest.raises(IncrementalNeedsFullError, match="was restored since"):
+            take_incremental(before)
+        taken = take_incremental(before, full_if_needed=True)
+        assert taken.kind is StageKind.FULL
+        assert "restored" in str(taken.full_reason)
+        assert take_incremental(before).parent == taken.id
+    finally:
+        after.stop()
+
+
+def _write_wal(server: Postgres, megabytes: int) -> None:
+    with psycopg.connect(server.conninfo(), autocommit=True) as connection:
+        for _ in range(megabytes):
+            connection.execute("SELECT pg_logical_emit_message(false, '', repeat('x', 1000000))")
+        connection.execute("CHECKPOINT")

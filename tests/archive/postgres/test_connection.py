@@ -67,7 +67,7 @@ def test_facts_of_a_fit_server(postgres: Postgres) -> None:
 
 @pytest.mark.parametrize("change", [{"version_num": 160004}, {"may_replicate": False}])
 def test_unfit_for_any_backup(change: dict[str, int]) -> None:
-    fit = ServerFacts(180006, "18.6", "1", 1, "0/1", True, True)
+    fit = ServerFacts(180006, "18.6", "1", 1, "0/1", True, True, None)
     require_backup(fit)
     with pytest.raises(SourceUnfitError):
         require_backup(replace(fit, **change))  # type: ignore[arg-type]
@@ -75,5 +75,5 @@ def test_unfit_for_any_backup(change: dict[str, int]) -> None:
 
 def test_unfit_for_increments() -> None:
     with pytest.raises(SourceUnfitError) as caught:
-        require_increments(ServerFacts(180006, "18.6", "1", 1, "0/1", False, True))
+        require_increments(ServerFacts(180006, "18.6", "1", 1, "0/1", False, True, None))
     assert "summarize_wal = on" in str(caught.value.remedy)

@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -140,6 +140,8 @@ def _full(
 ) -> BackupResult:
     began, name = time.monotonic(), _next_id(repository.directory)
     final = repository.directory / name.id
+    if facts.history is None:
+        facts = replace(facts, history=repository.source.mark_history())
     with _temporary(final) as generation:
         generation.mkdir(mode=0o700)
         own_like(generation, repository.directory)
@@ -182,7 +184,7 @@ def _take(
         repository.level,
         identity.parent_manifest,
     ).run(report)
-    taking = Taking(started, datetime.now(UTC), facts.version)
+    taking = Taking(started, datetime.now(UTC), facts.version, facts.history)
     total = sum(path.stat().st_size for path in stage.iterdir())
     on_bytes = _verify_counter(report, total)
     verifier = Verifier(repository.binaries, on_bytes, repository.scratch)

@@ -5,6 +5,7 @@ every user of the machine can read.
 """
 
 import os
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +38,17 @@ SELECT current_setting('server_version_num')::int,
        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
             ELSE pg_current_wal_lsn() END::text,
        coalesce(current_setting('summarize_wal', true), 'off') = 'on',
-       (SELECT rolreplication OR rolsuper FROM pg_roles WHERE rolname = current_user)
+       (SELECT rolreplication OR rolsuper FROM pg_roles WHERE rolname = current_user),
+       (SELECT min(slot_name) FROM pg_replication_slots
+        WHERE slot_type = 'physical' AND starts_with(slot_name, 'leitstand_history_'))
+"""
+
+HISTORY_MARK = "leitstand_history_"
+"""Prefix of a physical replication slot that reserves no WAL and that nobody streams from.
+
+Slots are not part of a base backup, so a server that was restored has lost it: the one mark that
+every restore removes. Time line and system identifier stay the same after a plain crash recovery,
+and an increment across a restore would verify, combine and start, with wrong data.
 """
 
 
@@ -55,7 +66,11 @@ class SourceUnfitError(LeitstandError):
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """What a server says about itself; ``lsn`` is where its WAL stands, as text."""
+    """What a server says about itself; ``lsn`` is where its WAL stands, as text.
+
+    ``history`` names its present life: it changes when the server is restored; None before the
+    first full backup.
+    """
 
     version_num: int
     version: str
@@ -64,6 +79,7 @@ class ServerFacts:
     lsn: str
     summarize_wal: bool
     may_replicate: bool
+    history: str | None
 
 
 @dataclass(frozen=True)
@@ -126,6 +142,26 @@ class Source:
             row = connection.execute(_FACTS).fetchone()
         assert row is not None  # noqa: S101 - a SELECT without FROM has one row
         return ServerFacts(*row)
+
+    def mark_history(self, deadline: float = DEADLINE) -> str:
+        """Give the server's present life a name that a restore takes away; see HISTORY_MARK.
+
+        Raises SourceUnfitError when the server has no room for a further replication slot.
+        """
+        name = HISTORY_MARK + secrets.token_hex(8)
+        with self._connect(deadline) as connection:
+            try:
+                connection.execute("SELECT pg_create_physical_replication_slot(%s)", (name,))
+            except (
+                psycopg.errors.ConfigurationLimitExceeded,
+                psycopg.errors.ObjectNotInPrerequisiteState,
+            ) as error:
+                raise SourceUnfitError(
+                    "the server has no room for the replication slot that marks its history",
+                    detail=str(error).strip(),
+                    remedy="Raise max_replication_slots by one (and keep wal_level at replica).",
+                ) from None
+        return name
 
     def summaries_missing(self, timeline: int, lsn: str, deadline: float = DEADLINE) -> bool:
         """Whether WAL since ``lsn`` was left out of the summaries, or is not in them any more.

@@ -71,6 +71,8 @@ def _unfit(newest: Generation, facts: ServerFacts) -> str | None:
     parent = chain_of(newest)[-1]
     if parent.timeline != facts.timeline:
         return f"the server went from time line {parent.timeline} to {facts.timeline}"
+    if parent.history is None or parent.history != facts.history:
+        return "the server was restored since the newest backup, or is a copy of the one it is of"
     if parse_lsn(parent.end_lsn) > parse_lsn(facts.lsn):
         return (
             f"the server stands at {facts.lsn}, before the end of the newest backup at"

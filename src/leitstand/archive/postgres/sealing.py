@@ -67,11 +67,12 @@ class Identity:
 
 @dataclass(frozen=True)
 class Taking:
-    """When the data was copied, and the server's version."""
+    """When the data was copied, and what the server said of itself."""
 
     started_at: datetime
     finished_at: datetime
     version: str
+    history: str | None
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,7 @@ def _record(
         started_at=taking.started_at,
         finished_at=taking.finished_at,
         postgres_version=taking.version,
+        history=taking.history,
         manifest_sha256=manifest.sha256,
         files=check.digests,
         tablespaces=tuple(

@@ -91,6 +91,8 @@ class StageRecord:
     manifest_sha256: str
     files: Mapping[str, FileDigest]
     tablespaces: tuple[Tablespace, ...]
+    history: str | None = None
+    """The server's life between two restores; increments stay within one."""
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -121,6 +123,7 @@ class StageRecord:
             "started_at": _rfc3339(self.started_at),
             "finished_at": _rfc3339(self.finished_at),
             "postgres_version": self.postgres_version,
+            "history": self.history,
             "manifest_sha256": self.manifest_sha256,
             "files": {name: dict(vars(digest)) for name, digest in self.files.items()},
             "tablespaces": [dict(vars(space)) for space in self.tablespaces],
@@ -196,6 +199,9 @@ class _Members:
             raise ValueError(f"{self.where}{name} has the unexpected value {value[:80]!r}")
         return value
 
+    def optional_text(self, name: str) -> str | None:
+        return None if self.document.get(name, "") is None else self.text(name)
+
     def lsn(self, name: str) -> str:
         value = self.text(name)
         parse_lsn(value)
@@ -230,6 +236,7 @@ def _record_members(members: _Members) -> dict[str, Any]:
         "started_at": members.time("started_at"),
         "finished_at": members.time("finished_at"),
         "postgres_version": members.text("postgres_version"),
+        "history": members.optional_text("history"),
         "manifest_sha256": members.text("manifest_sha256", _SHA256),
         "files": _files(members.value("files", dict)),
         "tablespaces": tuple(_tablespace(item) for item in members.value("tablespaces", list)),
