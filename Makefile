@@ -2,6 +2,7 @@
 
 VENV := .venv
 PYTHON_DIRS := src tests scripts $(wildcard bench)
+DURATION ?= 600
 MIGRATIONS := src/leitstand/store/migrations/versions
 
 # Stamps of an environment that was made elsewhere (a copied or moved directory) do not count.
@@ -10,7 +11,7 @@ $(shell rm -f $(VENV)/run.stamp $(VENV)/dev.stamp)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint lint-style lint-types lint-imports lint-sql pytest bench schema clean
+.PHONY: help run test lint lint-style lint-types lint-imports lint-sql pytest bench chaos schema clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\): .*## \(.*\)/make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -24,6 +25,9 @@ lint: lint-style lint-types lint-imports lint-sql ## the checks alone: style, ty
 
 bench: $(VENV)/dev.stamp ## measure against other programs on this machine
 	@$(VENV)/bin/python -m bench $(ARGS)
+
+chaos: $(VENV)/dev.stamp ## the long campaign of faults (seconds and order: DURATION=600 SEED=1)
+	@DURATION=$(DURATION) SEED=$(SEED) $(VENV)/bin/python -m tests.chaos
 
 schema: $(VENV)/dev.stamp ## write store/schema.sql anew from the migrations
 	@$(VENV)/bin/python -m scripts.write_schema

@@ -2,11 +2,12 @@
 
 import sys
 
-from bench import backup, latency, runs, verify
+from bench import backup, history, latency, runs, verify
 from bench.server import bench_server
 
 PARTS = {
     "runs": runs.report,
+    "history": history.report,
     "latency": latency.report,
     "backup": backup.report,
     "verify": verify.report,

@@ -64,7 +64,7 @@ def test_commands_exist_with_their_options(document: Path) -> None:
 def test_the_check_of_commands_finds_what_is_wrong() -> None:
     assert complaint("run list --json") is None
     assert complaint("backup postgres rotate --keep 3") is None
-    assert complaint("apply FILE") == "apply"
+    assert complaint("fly FILE") == "fly"
     assert complaint("run fly 1") == "fly"
     assert complaint("drill run --often") == "--often"
 

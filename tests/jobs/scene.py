@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -24,9 +25,11 @@ from leitstand.execution import (
 from leitstand.jobs import (
     ControlServer,
     Domain,
+    HostDowntimes,
     JobLedger,
     JobSpec,
     LoopSettings,
+    NoDowntimes,
     Queue,
     ReportWriter,
     Run,
@@ -129,6 +132,7 @@ class Scene:
     kinds: Kinds
     spool: Path
     gate: Gate = field(default_factory=Gate)
+    downtimes: HostDowntimes = field(default_factory=NoDowntimes)
 
     def domain(self, database: Database | None = None, grace: float = 1.0) -> Domain:
         """The parts of a further control server, on ``database`` or the scene's own pool."""
@@ -145,6 +149,7 @@ class Scene:
             runner=Runner(kinds, queue, reports, no_worker, children),
             reports=reports,
             spool=Spool(self.spool),
+            downtimes=self.downtimes,
         )
 
     async def job(self, name: str = "job", kind: str = "noop", **fields: Any) -> None:
@@ -238,9 +243,10 @@ async def control_server(
     settings: LoopSettings = QUICK,
     name: str = "a",
     database: Database | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> AsyncIterator["Running"]:
     """A control server in this process; it is asked to stop at the end, if it still runs."""
-    server = ControlServer(scene.domain(database), settings, name, "test")
+    server = ControlServer(scene.domain(database), settings, name, "test", clock)
     stop = asyncio.Event()
     task = asyncio.create_task(server.run(stop))
     running = Running(server, stop, task)
@@ -265,10 +271,12 @@ class Running:
         return await self.task
 
     async def server_drained(self, scene: Scene) -> None:
-        """Ask it to claim nothing more, and wait until it knows."""
+        """Ask it to claim nothing more, and wait until it knows and has ended its last pass."""
         await Servers(scene.database).drain(self.server.instance)
+        passes = self.server.passes
 
-        async def look() -> bool | None:
-            return self.server.draining or None
+        async def pass_since(before: float) -> bool | None:
+            return (self.server.draining and passes.last_completed > before) or None
 
-        await eventually(look)
+        for _ in range(2):
+            await eventually(partial(pass_since, passes.last_completed))

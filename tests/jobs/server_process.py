@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,11 @@ async def serve(config: dict[str, Any], news: Connection) -> int:
     async with Database(config["conninfo"]) as database:
         scene = scene_on(database, Path(config["spool"]))
         server = ControlServer(
-            scene.domain(grace=config["grace"]), LoopSettings(**config["loop"]), "p", "test"
+            scene.domain(grace=config["grace"]),
+            LoopSettings(**config["loop"]),
+            "p",
+            "test",
+            clock=lambda: time.time() + config["skew"],
         )
         stop = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

@@ -70,13 +70,21 @@ class Servers:
         self._directory = directory
         self.started: list[ServerProcess] = []
 
-    async def start(self, settings: LoopSettings = QUICK, grace: float = 1.0) -> ServerProcess:
-        """Start one without waiting for it."""
+    async def start(
+        self,
+        settings: LoopSettings = QUICK,
+        grace: float = 1.0,
+        *,
+        conninfo: str | None = None,
+        skew: float = 0.0,
+    ) -> ServerProcess:
+        """Start one without waiting for it; its clock is ``skew`` seconds fast."""
         config = {
-            "conninfo": self._conninfo,
+            "conninfo": conninfo or self._conninfo,
             "spool": str(self._directory / "spool"),
             "loop": asdict(settings),
             "grace": grace,
+            "skew": skew,
         }
         log = self._directory / f"server-{len(self.started)}.log"
         log.touch()

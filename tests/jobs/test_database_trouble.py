@@ -1,9 +1,9 @@
 """The control database restarts, turns read-only, hangs, is short of connections, is gone."""
 
 import asyncio
-import contextlib
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from leitstand.jobs import RunStatus
 from leitstand.store.database import Database
 from tests.conftest import TEMPLATE, Postgres
 from tests.jobs.scene import QUICK, Running, Scene, control_server, eventually, scene_on
+from tests.stalling_proxy import stalling_proxy
 
 PATIENT = replace(QUICK, stale_after=20.0, heartbeat=0.2)
 
@@ -137,12 +138,10 @@ async def test_hanging_statement_costs_one_deadline(own_scene: Scene) -> None:
     await scene.job("other", kind="gate")
     async with control_server(scene, PATIENT) as running:
         run = await scene.let_in("other")
-        with psycopg.connect(scene.database.conninfo) as blocker:
-            blocker.execute("LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
+        async with _blocked(scene, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"):
             await eventually(lambda: _failed_step(running))
             rows = await scene.rows("SELECT now() - heartbeat_at AS age FROM servers")
             assert rows[0]["age"].total_seconds() < 3
-            blocker.rollback()
         await eventually(lambda: _succeeded(scene, 1))
         assert (await scene.queue.get(run.id)).status is RunStatus.RUNNING
 
@@ -152,7 +151,7 @@ async def test_stalled_connection_is_noticed(own_scene: Scene, own_postgres: Pos
     scene = own_scene
     await scene.job(kind="gate")
     async with (
-        _stalling_proxy(own_postgres.socket_dir) as proxy,
+        stalling_proxy(own_postgres.socket_dir) as proxy,
         Database(f"{scene.database.conninfo} host={proxy.directory}", deadline=1.0) as stalled,
         control_server(scene, database=stalled) as running,
     ):
@@ -185,21 +184,20 @@ async def test_blocked_heartbeat_loses_the_lease(scene: Scene) -> None:
     await scene.job(kind="gate", retry={"max_attempts": 1})
     async with control_server(scene):
         run = await scene.let_in()
-        with psycopg.connect(scene.database.conninfo) as blocker:
-            blocker.execute("SELECT 1 FROM runs WHERE id = %s FOR UPDATE", (run.id,))
+        async with _blocked(scene, f"SELECT 1 FROM runs WHERE id = {run.id} FOR UPDATE"):
             await eventually(lambda: _inside(scene, 0))
-            blocker.rollback()
         ended = await scene.ended(run)
     assert (ended.status, ended.error_code) == (RunStatus.FAILED, "LEASE_EXPIRED")
     assert len(await scene.queue.list_runs()) == 1
 
 
-async def test_wrong_clocks_release_nothing(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_wrong_clocks_release_nothing(scene: Scene) -> None:
     """Cases 42 and 44: a server whose clock is ten minutes off; the database's decides."""
     await scene.job(kind="gate")
-    real = time.time
-    monkeypatch.setattr("leitstand.jobs.heartbeat.time.time", lambda: real() + 600)
-    async with control_server(scene) as a, control_server(scene, name="b"):
+    async with (
+        control_server(scene, clock=lambda: time.time() + 600) as a,
+        control_server(scene, name="b", clock=lambda: time.time() - 600),
+    ):
         run = await scene.let_in()
         skewed = await eventually(lambda: _skewed(scene))
         assert 590 < skewed < 610
@@ -208,48 +206,16 @@ async def test_wrong_clocks_release_nothing(scene: Scene, monkeypatch: pytest.Mo
         assert a.server.passes.released == 0
 
 
-class _Proxy:
-    """Passes bytes between clients and a server's socket, as long as ``flowing`` is set."""
+@asynccontextmanager
+async def _blocked(scene: Scene, statement: str) -> AsyncIterator[None]:
+    """Hold the locks that ``statement`` takes.
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.flowing = asyncio.Event()
-        self.flowing.set()
-
-
-@contextlib.asynccontextmanager
-async def _stalling_proxy(target: Path) -> AsyncIterator[_Proxy]:
-    proxy = _Proxy(target / "proxy")
-    proxy.directory.mkdir()
-    tasks: set[asyncio.Task[None]] = set()
-    writers: list[asyncio.StreamWriter] = []
-
-    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
-            while data := await reader.read(65536):
-                await proxy.flowing.wait()
-                writer.write(data)
-                await writer.drain()
-        writer.close()
-
-    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answers, requests = await asyncio.open_unix_connection(str(target / ".s.PGSQL.5432"))
-        writers.extend([writer, requests])
-        tasks.add(asyncio.create_task(pump(reader, requests)))
-        tasks.add(asyncio.create_task(pump(answers, writer)))
-
-    server = await asyncio.start_unix_server(accept, str(proxy.directory / ".s.PGSQL.5432"))
-    try:
-        yield proxy
-    finally:
-        server.close()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for writer in writers:
-            writer.transport.abort()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
+    They are waited for in the event loop: a server in this process may have to let go of them.
+    """
+    async with await psycopg.AsyncConnection.connect(scene.database.conninfo) as blocker:
+        await blocker.execute(statement.encode())
+        yield
+        await blocker.rollback()
 
 
 def _set_read_only(postgres: Postgres, value: bool) -> None:

@@ -13,7 +13,7 @@ from leitstand.settings.sections import DetectorSettings
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/configuration.md").read_text()
 EXAMPLE = (ROOT / "leitstand.example.toml").read_text()
-LISTS = {"detector", "job", "window", "alert", "hook"}
+LISTS = {"detector", "job", "group", "window", "alert", "hook"}
 
 _SECTION = re.compile(r"^(?:## )?`\[+([a-z.]+)\]+`", re.MULTILINE)
 _ROW = re.compile(r"^\| `([a-z_]+)`( ✱)? \| `(.*?)` \| .+ \|$", re.MULTILINE)

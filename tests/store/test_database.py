@@ -190,3 +190,15 @@ async def test_a_server_that_is_not_there_yet_may_come_later() -> None:
     async with Database("host=/nonexistent user=nobody", deadline=0.2) as database:
         with pytest.raises(DatabaseUnavailableError):
             await backend_pid(database)
+
+
+async def test_a_transaction_that_nobody_goes_on_with_lets_go_of_its_locks(conninfo: str) -> None:
+    """As of a process that is stopped in the middle; here, one whose event loop is blocked."""
+    async with Database(conninfo, deadline=0.5) as database:
+        with pytest.raises(DatabaseUnavailableError):
+            async with database.transaction() as connection:
+                await connection.execute("LOCK TABLE jobs")
+                with psycopg.connect(conninfo) as other:  # not awaited: it blocks the loop
+                    other.execute("SET lock_timeout = '10s'")
+                    other.execute("LOCK TABLE jobs")
+                await connection.execute("SELECT 1")

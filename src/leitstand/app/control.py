@@ -8,8 +8,24 @@ from dataclasses import dataclass
 
 from leitstand.app.archive_wiring import archive_executors, archive_settings
 from leitstand.archive import ArchiveSettings, DrillLedger
-from leitstand.execution import Children, CommandExecutor, Kinds, third_party_executors
-from leitstand.jobs import JobLedger, PruneHistory, Queue, Servers
+from leitstand.execution import (
+    Children,
+    CommandExecutor,
+    HttpExecutor,
+    Kinds,
+    third_party_executors,
+)
+from leitstand.jobs import (
+    Applier,
+    HostDowntimes,
+    JobLedger,
+    NoDowntimes,
+    PruneHistory,
+    Queue,
+    Servers,
+    WindowLedger,
+    WindowSource,
+)
 from leitstand.settings import LoadedSettings, Settings
 from leitstand.store.database import Database
 from leitstand.store.embedded import EmbeddedServer
@@ -29,10 +45,18 @@ class Control:
     children: Children
     kinds: Kinds
     jobs: JobLedger
+    windows: WindowLedger
+    downtimes: HostDowntimes
+    applier: Applier
     queue: Queue
     servers: Servers
     drills: DrillLedger
     archive: ArchiveSettings
+
+    @property
+    def window_source(self) -> WindowSource:
+        """All windows that hold for given jobs, downtimes included."""
+        return WindowSource(self.windows, self.downtimes)
 
     @property
     def settings(self) -> Settings:
@@ -71,12 +95,13 @@ def _put_together(
     kinds = Kinds(
         [
             CommandExecutor(children=children, grace=grace),
+            HttpExecutor(),
             PruneHistory(queue, loaded.settings.history.keep_days),
             *archive_executors(loaded.settings),
             *third_party_executors(),
         ]
     )
-    jobs = JobLedger(database, kinds)
+    jobs, windows = JobLedger(database, kinds), WindowLedger(database)
     return Control(
         loaded=loaded,
         database=database,
@@ -84,6 +109,9 @@ def _put_together(
         children=children,
         kinds=kinds,
         jobs=jobs,
+        windows=windows,
+        downtimes=NoDowntimes(),
+        applier=Applier(database, jobs, windows),
         queue=queue,
         servers=Servers(database),
         drills=drills,

@@ -9,9 +9,11 @@ from typing import Any
 import structlog
 
 from leitstand import __version__
+from leitstand.app.configuration_check import check_configuration
 from leitstand.app.control import Control, open_control, worker_environment
+from leitstand.app.jobs_as_code import apply_configuration
 from leitstand.app.status import gather_status
-from leitstand.archive import BackupMetrics, DrillMetrics
+from leitstand.archive import BackupMetrics, DrillMetrics, GenerationState, list_generations
 from leitstand.execution import Reporter, Result, RunFacts, run_in_worker
 from leitstand.health import Check, Readiness
 from leitstand.health.checks import loop_alive, room_for_backups
@@ -25,7 +27,13 @@ from leitstand.jobs import (
     Spool,
 )
 from leitstand.metrics import OwnMetrics
-from leitstand.protection import ProtectionDuty, ProtectionTimes, protection_specs
+from leitstand.protection import (
+    Evidence,
+    ProtectedJobs,
+    ProtectionDuty,
+    ProtectionTimes,
+    protection_specs,
+)
 from leitstand.settings import LoadedSettings, Settings
 from leitstand.web import Site, bind, build_site, serving
 
@@ -41,11 +49,12 @@ async def serve(loaded: LoadedSettings, announce: Callable[[str], None]) -> int:
 
     ``announce`` gets the address once it answers. Returns how many runs could not be ended.
     """
-    settings = loaded.settings
-    host, port = settings.server.address
+    check_configuration(loaded.settings)
+    host, port = loaded.settings.server.address
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(bind(host, port))
         control = await stack.enter_async_context(open_control(loaded))
+        await apply_configuration(control)
         server = _control_server(control)
         stop = _stop_on_signals(control, server)
         site = build_site(_site(control, server))
@@ -68,6 +77,7 @@ def _control_server(control: Control) -> ControlServer:
         runner=Runner(control.kinds, control.queue, reports, in_worker, control.children),
         reports=reports,
         spool=Spool(settings.server.data_dir / "spool"),
+        downtimes=control.downtimes,
     )
     return ControlServer(domain, _loop_settings(settings), settings.server.instance, __version__)
 
@@ -126,28 +136,35 @@ def _site(control: Control, server: ControlServer) -> Site:
 async def _duties(control: Control, server: ControlServer) -> list[Coroutine[Any, Any, None]]:
     """What goes on beside the loop."""
     duties: list[Coroutine[Any, Any, None]] = []
-    if control.embedded is not None:
-        duties.append(control.embedded.watch(WATCH_INTERVAL))
-    protection = control.settings.protection
-    if protection.enabled:
-        times = ProtectionTimes(
-            protection.full,
-            protection.incremental,
-            protection.rotate,
-            protection.drill,
-            protection.prune,
-        )
-        duty = ProtectionDuty(
-            control.database,
-            control.jobs,
-            control.queue,
-            protection_specs(times),
-            control.settings.loop.tick,
-        )
+    if control.settings.protection.enabled:
+        duty = _protection(control)
         await duty.create_jobs()
         server.on_run_ended = duty.wake
         duties.append(duty.run())
+    if control.embedded is not None:
+        duties.append(control.embedded.watch(WATCH_INTERVAL))
     return duties
+
+
+def _protection(control: Control) -> ProtectionDuty:
+    times = control.settings.protection
+    specs = protection_specs(
+        ProtectionTimes(times.full, times.incremental, times.rotate, times.drill, times.prune)
+    )
+    directory = control.archive.directory
+
+    def evidence() -> Evidence:
+        sound = [g for g in list_generations(directory) if g.state is GenerationState.COMPLETE]
+        return Evidence(
+            backup=bool(sound), drill=any(generation.drilled_at for generation in sound)
+        )
+
+    return ProtectionDuty(
+        control.database,
+        ProtectedJobs(control.jobs, control.queue, specs),
+        evidence,
+        control.settings.loop.tick,
+    )
 
 
 @asynccontextmanager

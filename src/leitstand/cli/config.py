@@ -2,6 +2,7 @@
 
 import json
 
+from leitstand.app.configuration_check import check_configuration
 from leitstand.cli.commands import Commands
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
@@ -13,6 +14,7 @@ app = Commands("config", "The configuration: what is in effect and where it came
 @app.command("check")
 def check(call: Invocation) -> None:
     """Check the configuration and print what is in effect, with secrets masked."""
+    check_configuration(call.settings)
     entries = effective_configuration(call.loaded)
     rows = [(entry.key, _shown(entry.value), entry.origin) for entry in entries]
     call.output.show(

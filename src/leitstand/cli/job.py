@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from leitstand.app.control import open_control
+from leitstand.app.control import Control, open_control
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
@@ -14,7 +14,7 @@ from leitstand.cli.run import await_end, run_code, run_details
 from leitstand.cli.table import Table
 from leitstand.display import moment
 from leitstand.errors import UsageError
-from leitstand.jobs import Job, explain, preview
+from leitstand.jobs import Job, Occurrence, explain, next_allowed, preview
 
 app = Commands("job", "Jobs: list, show, run, explain, enable and disable them.")
 
@@ -51,6 +51,7 @@ async def run_job(
     """Queue a run of the job now."""
     async with open_control(call.loaded) as control:
         run = await control.queue.request(name, user=call.user)
+        await _note_windows(call, control, name)
         if not wait:
             call.output.show(run.as_dict(), f"Run {run.id} of {run.job} is queued.")
             return None
@@ -68,9 +69,11 @@ async def next_runs(
     """Show when the job will run next."""
     async with open_control(call.loaded) as control:
         job = await control.jobs.get(name)
-    occurrences = preview(job, datetime.now(UTC), count)
-    rows = [(moment(o.planned_at), moment(o.start_at)) for o in occurrences]
-    table = Table(("planned (UTC)", "starts (UTC)"), rows, empty="No time is planned.")
+        windows = await control.window_source.windows_for([job])
+    occurrences = preview(job, datetime.now(UTC), count, windows)
+    rows = [(moment(o.planned_at), moment(o.start_at), _moved(o)) for o in occurrences]
+    columns = ("planned (UTC)", "starts (UTC)", "moved")
+    table = Table(columns, rows, empty="No time is planned.")
     call.output.show([occurrence.as_dict() for occurrence in occurrences], table)
 
 
@@ -85,7 +88,9 @@ async def why(
     """Say why the job did not run, or does not run now."""
     moment_asked = None if at is None else _time(at)
     async with open_control(call.loaded) as control:
-        explanation = await explain(control.jobs, control.queue, name, moment_asked)
+        explanation = await explain(
+            control.jobs, control.queue, name, moment_asked, control.window_source
+        )
     sentences = explanation.sentences or ("Nothing is recorded for that time.",)
     call.output.show(explanation.as_dict(), *sentences)
 
@@ -117,6 +122,24 @@ async def delete(call: Invocation, name: Name) -> None:
 def _show(call: Invocation, job: Job) -> None:
     shown = [(key, value) for key, value in job.as_dict().items() if value not in (None, [], {})]
     call.output.show(job.as_dict(), details(shown))
+
+
+async def _note_windows(call: Invocation, control: Control, name: str) -> None:
+    """Windows do not postpone what somebody asks for; that they are open should be no surprise."""
+    job = await control.jobs.get(name)
+    windows = await control.window_source.windows_for([job])
+    allowed = next_allowed(datetime.now(UTC), job, windows)
+    if allowed.reason:
+        call.output.note(
+            f"By schedule it would not start now ({allowed.reason}); "
+            "a run on request is not postponed."
+        )
+
+
+def _moved(occurrence: Occurrence) -> str:
+    merged = occurrence.merged
+    more = f"; {merged} more {'is' if merged == 1 else 'are'} part of it" if merged else ""
+    return (occurrence.moved or "") + more
 
 
 def _trigger(job: Job) -> str:

@@ -1,14 +1,18 @@
 """`leitstand server`: the control servers on this database."""
 
+import asyncio
 from typing import Annotated
 
 import typer
 
-from leitstand.app.control import open_control
+from leitstand.app.control import Control, open_control
 from leitstand.cli.commands import Commands
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
 from leitstand.display import moment, seconds
+
+LOOK_AGAIN = 0.3
+"""Seconds between two looks at servers that are being waited for."""
 
 app = Commands("server", "Control servers: list and drain them.")
 
@@ -40,11 +44,29 @@ async def drain(
     instance: Annotated[
         str | None, typer.Argument(metavar="INSTANCE", help="All of them when left out.")
     ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait until nothing runs there any more.")
+    ] = True,
 ) -> None:
-    """Have a server claim nothing more; what it runs goes on, then it can be stopped."""
+    """Have a server claim nothing more, and wait until what it runs has ended."""
     async with open_control(call.loaded) as control:
         servers = await control.servers.list_all()
         names = [server.instance for server in servers] if instance is None else [instance]
         for name in names:
             await control.servers.drain(name)
-    call.output.show({"draining": names}, f"Draining: {', '.join(names) or 'none'}.")
+        running = await _idle(call, control, names) if wait else await _running(control, names)
+    said = f"Draining: {', '.join(names) or 'none'}; {running} runs still active."
+    call.output.show({"draining": names, "running": running}, said)
+
+
+async def _idle(call: Invocation, control: Control, names: list[str]) -> int:
+    with call.output.progress("draining") as report:
+        while running := await _running(control, names):
+            report(None, f"{running} runs are active")
+            await asyncio.sleep(LOOK_AGAIN)
+    return 0
+
+
+async def _running(control: Control, names: list[str]) -> int:
+    servers = await control.servers.list_all()
+    return sum(server.running for server in servers if server.instance in names)

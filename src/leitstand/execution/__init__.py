@@ -6,8 +6,9 @@ Nothing here knows of schedules or the database, so a worker process starts quic
 from leitstand.execution.child_handle import Children
 from leitstand.execution.command import CommandExecutor
 from leitstand.execution.executor import Executor, Isolation, Params, Reporter, Result, RunFacts
+from leitstand.execution.http import HttpExecutor
 from leitstand.execution.interruption import interruptible
-from leitstand.execution.kinds import Kinds, third_party_executors
+from leitstand.execution.kinds import Kinds, third_party_executors, validation_sentence
 from leitstand.execution.output import storable
 from leitstand.execution.worker_run import run_in_worker
 
@@ -15,6 +16,7 @@ __all__ = [
     "Children",
     "CommandExecutor",
     "Executor",
+    "HttpExecutor",
     "Isolation",
     "Kinds",
     "Params",
@@ -25,4 +27,5 @@ __all__ = [
     "run_in_worker",
     "storable",
     "third_party_executors",
+    "validation_sentence",
 ]

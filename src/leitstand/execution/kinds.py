@@ -1,13 +1,17 @@
 """The job kinds that this installation knows: built in, and third-party ones by entry point."""
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
-from typing import Any
+from inspect import iscoroutinefunction
+from typing import Any, cast
 
 from pydantic import ValidationError
 
 from leitstand.errors import LeitstandError, UsageError
-from leitstand.execution.executor import Executor, Params
+from leitstand.execution.executor import Executor, Isolation, Params
+
+log = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "leitstand.executors"
 
@@ -66,6 +70,29 @@ def validation_sentence(error: ValidationError) -> str:
 
 
 def third_party_executors() -> Iterator[Executor[Any]]:
-    """One instance of each executor class that an installed package offers."""
+    """One instance of each executor class that an installed package offers.
+
+    One that cannot be made is left out with an error: jobs of its kind then fail loudly, and all
+    others go on.
+    """
     for entry in entry_points(group=ENTRY_POINT_GROUP):
-        yield entry.load()()
+        try:
+            yield checked_executor(entry.load()())
+        except Exception as error:  # whatever other people's code raises
+            package = entry.dist.name if entry.dist else "unknown"
+            said = f"{entry.value} of the package {package} is unusable: {error!r}"
+            log.error("the executor %s", said)  # noqa: TRY400 -- seen at every command
+
+
+def checked_executor(executor: Any) -> Executor[Any]:  # noqa: ANN401 -- whatever a package offers
+    """The executor, if it is one; raises TypeError that says what is missing."""
+    params = getattr(executor, "params", None)
+    if not isinstance(getattr(executor, "kind", None), str):
+        raise TypeError("'kind' must be text")
+    if not (isinstance(params, type) and issubclass(params, Params)):
+        raise TypeError("'params' must be a class that derives from Params")
+    if not isinstance(getattr(executor, "isolation", None), Isolation):
+        raise TypeError("'isolation' must be one of Isolation")
+    if not iscoroutinefunction(getattr(executor, "execute", None)):
+        raise TypeError("'execute' must be an async function")
+    return cast(Executor[Any], executor)

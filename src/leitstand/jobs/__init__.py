@@ -1,9 +1,14 @@
 """Jobs: schedules, runs, and the loop that carries them out exactly once."""
 
+from leitstand.jobs.applier import Applier
+from leitstand.jobs.apply_plan import Action, Change, Claims, FieldChange, Plan
 from leitstand.jobs.domain import Domain
 from leitstand.jobs.explain import Explanation, explain
+from leitstand.jobs.export import to_toml
+from leitstand.jobs.group import Group, GroupSpec
 from leitstand.jobs.job import Job, JobSpec, Overlap, Retry, WindowPolicy
-from leitstand.jobs.job_ledger import JobLedger
+from leitstand.jobs.job_file import JobFileError, Thing, Written, read_entries
+from leitstand.jobs.job_ledger import JobLedger, look_again_at_postponed
 from leitstand.jobs.job_metrics import JobMetrics
 from leitstand.jobs.loop import ControlServer
 from leitstand.jobs.loop_settings import LoopSettings
@@ -14,23 +19,43 @@ from leitstand.jobs.run import Run
 from leitstand.jobs.run_reporter import ReportWriter
 from leitstand.jobs.run_status import FINAL, RunStatus
 from leitstand.jobs.runner import Runner
+from leitstand.jobs.schedule import build_schedule
 from leitstand.jobs.servers import ServerInfo, Servers
 from leitstand.jobs.spool import Spool
+from leitstand.jobs.trigger import Trigger, TriggerType
+from leitstand.jobs.window import DatedWindow, Weekday, WeeklyWindow, Window
+from leitstand.jobs.window_ledger import WindowLedger
+from leitstand.jobs.window_rule import Allowed, next_allowed
+from leitstand.jobs.window_source import HostDowntimes, NoDowntimes, WindowSource
+from leitstand.jobs.window_spec import WindowSpec, parse_window
 
 __all__ = [
     "CHANNEL",
     "FINAL",
+    "Action",
+    "Allowed",
+    "Applier",
+    "Change",
+    "Claims",
     "ControlServer",
+    "DatedWindow",
     "Domain",
     "Explanation",
+    "FieldChange",
+    "Group",
+    "GroupSpec",
+    "HostDowntimes",
     "Job",
+    "JobFileError",
     "JobLedger",
     "JobMetrics",
     "JobSpec",
     "LogEntry",
     "LoopSettings",
+    "NoDowntimes",
     "Occurrence",
     "Overlap",
+    "Plan",
     "PruneHistory",
     "Queue",
     "ReportWriter",
@@ -41,7 +66,23 @@ __all__ = [
     "ServerInfo",
     "Servers",
     "Spool",
+    "Thing",
+    "Trigger",
+    "TriggerType",
+    "Weekday",
+    "WeeklyWindow",
+    "Window",
+    "WindowLedger",
     "WindowPolicy",
+    "WindowSource",
+    "WindowSpec",
+    "Written",
+    "build_schedule",
     "explain",
+    "look_again_at_postponed",
+    "next_allowed",
+    "parse_window",
     "preview",
+    "read_entries",
+    "to_toml",
 ]

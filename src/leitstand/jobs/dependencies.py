@@ -1,6 +1,6 @@
 """Which jobs must have succeeded before another may start, and that none waits for itself."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from leitstand.errors import FailureClass, LeitstandError, UsageError
@@ -57,6 +57,16 @@ def refuse_cycle(name: str, depends_on: Iterable[str], edges: Mapping[str, Itera
             code="DEPENDENCY_CYCLE",
             remedy=f"Take one of these jobs out of depends_on of {name!r} or of the others.",
         )
+
+
+def find_cycles(names: Iterable[str], edges: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
+    """Each cycle in which one of ``names`` takes part, once, as the path from a name to itself."""
+    seen: set[frozenset[str]] = set()
+    for name in names:
+        path = _path_back(name, {name: (), **edges})
+        if path and frozenset(path) not in seen:
+            seen.add(frozenset(path))
+            yield path
 
 
 def _path_back(start: str, graph: Mapping[str, Iterable[str]]) -> list[str]:

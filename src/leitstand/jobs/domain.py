@@ -1,6 +1,6 @@
 """The parts that a control server works with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from leitstand.jobs.job_ledger import JobLedger
 from leitstand.jobs.queue import Queue
@@ -8,6 +8,7 @@ from leitstand.jobs.run_reporter import ReportWriter
 from leitstand.jobs.runner import Runner
 from leitstand.jobs.servers import Servers
 from leitstand.jobs.spool import Spool
+from leitstand.jobs.window_source import HostDowntimes, NoDowntimes
 from leitstand.store.database import Database
 
 
@@ -22,3 +23,4 @@ class Domain:
     runner: Runner
     reports: ReportWriter
     spool: Spool
+    downtimes: HostDowntimes = field(default_factory=NoDowntimes)

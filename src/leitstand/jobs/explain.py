@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from leitstand.jobs.job import Job
@@ -12,6 +12,9 @@ from leitstand.jobs.queue import Queue
 from leitstand.jobs.run import Run
 from leitstand.jobs.run_status import RunStatus
 from leitstand.jobs.trigger import TriggerType
+from leitstand.jobs.window import Window
+from leitstand.jobs.window_rule import next_allowed, open_windows, waits_in_vain
+from leitstand.jobs.window_source import WindowSource
 
 
 @dataclass(frozen=True)
@@ -36,15 +39,27 @@ class Explanation:
 
 
 async def explain(
-    jobs: JobLedger, queue: Queue, name: str, at: datetime | None = None
+    jobs: JobLedger,
+    queue: Queue,
+    name: str,
+    at: datetime | None = None,
+    windows: WindowSource | None = None,
 ) -> Explanation:
-    """What became of the job's occurrences: all recent ones, or those that cover ``at``."""
+    """What became of the job's occurrences: all recent ones, or those that cover ``at``.
+
+    With ``windows``, also what they make of an occurrence that is due at ``at``, or now.
+    """
     job = await jobs.get(name)
     non_runs = await jobs.non_runs(job, at)
     runs = await queue.list_runs(job=name, limit=20)
     if at is not None:
         runs = [run for run in runs if run.scheduled_at <= at <= (run.finished_at or at)]
-    sentences = (*state_of(job, runs), *(describe(non_run) for non_run in non_runs))
+    in_force = await windows.windows_for([job]) if windows is not None else []
+    sentences = (
+        *state_of(job, runs),
+        *about_windows(job, at or datetime.now(UTC), in_force),
+        *(describe(non_run) for non_run in non_runs),
+    )
     return Explanation(job, at, sentences, tuple(non_runs), tuple(runs))
 
 
@@ -55,11 +70,32 @@ def state_of(job: Job, runs: Sequence[Run]) -> list[str]:
         sentences.append("The job is disabled; nothing is planned.")
     if job.schedule_error is not None:
         sentences.append(f"Its schedule cannot be computed: {job.schedule_error}.")
+    if job.enabled and job.postponed_from is not None:
+        sentences.append(
+            f"The occurrence of {job.postponed_from:%Y-%m-%d %H:%M:%S} UTC waits for a window."
+        )
     if job.enabled and job.next_run_at is not None:
         sentences.append(f"The next run is planned for {job.next_run_at:%Y-%m-%d %H:%M:%S} UTC.")
     if job.enabled and job.trigger.type is TriggerType.MANUAL:
         sentences.append("The job has no schedule; it runs on request only.")
     sentences.extend(filter(None, (_about_active(run) for run in runs)))
+    return sentences
+
+
+def about_windows(job: Job, at: datetime, windows: Sequence[Window]) -> list[str]:
+    """Sentences about the windows that are open at ``at``, and what they mean for the job."""
+    when = f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    sentences = []
+    for window in open_windows(at, job, windows):
+        why = f" ({window.reason})" if window.reason else ""
+        sentences.append(f"Window {window.name}{why} is open at {when}.")
+    allowed = next_allowed(at, job, windows)
+    if waits_in_vain(job, allowed):
+        sentences.append(f"What is due at {when} waits: {allowed.reason}.")
+    elif not allowed.found:
+        sentences.append(f"What is due at {when} runs all the same: {allowed.reason}.")
+    elif allowed.moved:
+        sentences.append(f"What is due at {when} is postponed {allowed.reason}.")
     return sentences
 
 

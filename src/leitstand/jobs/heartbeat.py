@@ -53,19 +53,22 @@ class Beat:
 class Heartbeat:
     """Beats until stopped; ``on_news`` is called in the heartbeat's thread."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- a place, a name, what to watch, by what, whom to tell
         self,
         conninfo: str,
         instance: str,
         runs: HeldRuns,
         settings: LoopSettings,
         on_news: Callable[[News], object],
+        *,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._conninfo = conninfo
         self._instance = instance
         self._runs = runs
         self._settings = settings
         self._on_news = on_news
+        self._clock = clock
         self._stop = threading.Event()
         self._connection: psycopg.AsyncConnection[DictRow] | None = None
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
@@ -144,7 +147,7 @@ class Heartbeat:
         row = await queries.beat(
             connection,
             instance=self._instance,
-            own_clock=time.time(),
+            own_clock=self._clock(),
             ids=[lease.run_id for lease in leases],
             tokens=[lease.fencing_token for lease in leases],
         )

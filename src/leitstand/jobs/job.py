@@ -1,14 +1,22 @@
 """A job as it is stored, and the typed form in which people write one."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    model_validator,
+)
 
-from leitstand.duration import parse_duration
+from leitstand.duration import DurationError, format_duration, parse_duration
 from leitstand.jobs.misfire import Misfire
 from leitstand.jobs.trigger import Trigger, TriggerType
 
@@ -28,16 +36,51 @@ class WindowPolicy(StrEnum):
     """What a maintenance window means for a job."""
 
     POSTPONE = "postpone"
+    """Not now: an occurrence that is due in a window runs when it is over."""
     RUN = "run"
+    """Nothing."""
     ONLY = "only"
+    """Now or never: occurrences run inside a window alone, and wait for one to open."""
 
 
 def _seconds(value: object) -> object:
-    return parse_duration(value) if isinstance(value, str) else value
+    if isinstance(value, bool):  # a number to Python
+        raise ValueError("true and false are no durations")  # noqa: TRY004 -- for pydantic
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_duration(value)
+    except DurationError as error:
+        raise ValueError(f"{error.message}. {error.remedy}") from error
 
 
-Duration = Annotated[float, BeforeValidator(_seconds)]
+def _written(seconds: float | None) -> str | float | None:
+    """As one would write it; a number where that would not say the same."""
+    if seconds is None or parse_duration(text := format_duration(seconds)) != seconds:
+        return seconds
+    return text
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(_seconds),
+    Field(allow_inf_nan=False),
+    PlainSerializer(_written, when_used="json"),
+]
 """Seconds, also written as ``"90s"``, ``"5m"`` or ``"1h30m"``."""
+
+
+def _from_json(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise ValueError("write a table, or one as JSON text") from None
+
+
+Parameters = Annotated[dict[str, Any], BeforeValidator(_from_json)]
+"""A table, also written as JSON text: TOML has no null."""
 
 
 class Retry(BaseModel):
@@ -60,7 +103,7 @@ class JobSpec(BaseModel):
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9:._-]{0,99}$")
     kind: str
-    params: dict[str, Any] = Field(default_factory=dict)
+    params: Parameters = Field(default_factory=dict)
     schedule: str | None = None
     every: str | None = None
     at: str | None = None
@@ -138,6 +181,7 @@ class Job:
     splay: float
     resume: bool
     next_run_at: datetime | None
+    postponed_from: datetime | None
     schedule_error: str | None
     skipped_runs: int
     last_run_at: datetime | None
@@ -147,6 +191,37 @@ class Job:
     def exclusive(self) -> bool:
         """Whether at most one run of this job may be active."""
         return self.overlap is not Overlap.ALLOW
+
+    @property
+    def spec(self) -> JobSpec:
+        """The job as one would write it; saving it changes nothing."""
+        expression = self.trigger.expression
+        by = self.trigger.type
+        return JobSpec(
+            name=self.name,
+            kind=self.kind,
+            params=dict(self.params),
+            schedule=expression if by is TriggerType.CRON else None,
+            every=expression if by is TriggerType.EVERY else None,
+            at=expression if by is TriggerType.AT else None,
+            event=self.trigger.event,
+            timezone=self.trigger.timezone,
+            enabled=self.enabled,
+            tenant=self.tenant,
+            tags=self.tags,
+            host=self.host,
+            priority=self.priority,
+            group=self.group,
+            timeout=self.timeout,
+            depends_on=self.depends_on,
+            retry=Retry(max_attempts=self.max_attempts, backoff=self.backoff),
+            misfire=self.misfire,
+            misfire_limit=self.misfire_limit,
+            overlap=self.overlap,
+            window_policy=self.window_policy,
+            splay=self.splay,
+            resume=self.resume,
+        )
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
@@ -176,6 +251,7 @@ class Job:
             splay=row["splay"],
             resume=row["resume"],
             next_run_at=row["next_run_at"],
+            postponed_from=row["postponed_from"],
             schedule_error=row["schedule_error"],
             skipped_runs=row["skipped_runs"],
             last_run_at=row["last_run_at"],
@@ -205,6 +281,7 @@ class Job:
             "splay": self.splay,
             "resume": self.resume,
             "next_run_at": self.next_run_at,
+            "postponed_from": self.postponed_from,
             "schedule_error": self.schedule_error,
             "last_run_at": self.last_run_at,
             "last_outcome": self.last_outcome,

@@ -1,6 +1,6 @@
 """The ledger of jobs: the only code that reads and writes the tables jobs, job_groups, non_runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,14 +8,18 @@ from typing import Any
 from leitstand.errors import ConflictError, NotFoundError
 from leitstand.execution import Kinds
 from leitstand.jobs.dependencies import refuse_cycle
+from leitstand.jobs.group import Group
 from leitstand.jobs.job import Job, JobSpec, trigger_of
 from leitstand.jobs.misfire import next_on_edit
-from leitstand.jobs.non_run import NonRun
+from leitstand.jobs.non_run import NonRun, NonRunReason
 from leitstand.jobs.schedule import build_schedule
 from leitstand.store.database import Connection, Database, load_queries
 from leitstand.store.jsonb import to_jsonb
 
 queries = load_queries(__file__)
+
+APPLY_LOCK = 0x4C53_0003
+"""Advisory lock of whoever applies a file ("LS" and a number)."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,12 @@ class DueJob:
     waiting_run: int | None
     waiting_attempt: int | None
 
+    def slot_of(self, time: datetime) -> datetime:
+        """The slot that ``time`` stands for: of an occurrence that has waited, another one."""
+        if time == self.planned and self.job.postponed_from is not None:
+            return self.job.postponed_from
+        return time
+
 
 @dataclass(frozen=True)
 class Advance:
@@ -38,6 +48,19 @@ class Advance:
     next_run_at: datetime | None
     skipped: int = 0
     schedule_error: str | None = None
+    postponed_from: datetime | None = None
+
+
+async def look_again_at_postponed(
+    connection: Connection, hosts: Collection[str] | None = None
+) -> None:
+    """Have the servers decide anew about occurrences that wait for a window, and wake them.
+
+    To be called in the transaction that changes windows; with ``hosts`` only jobs bound to one of
+    them are looked at.
+    """
+    names = None if hosts is None else list(hosts)
+    await queries.look_again_at_postponed(connection, hosts=names)
 
 
 class JobLedger:
@@ -55,16 +78,23 @@ class JobLedger:
         turns; the later one stands. Raises UsageError for an unknown kind, wrong parameters, a
         schedule that cannot be, or a dependency cycle.
         """
-        self._kinds.check(spec.kind, spec.params)
         async with self._database.transaction() as connection:
-            now = await self._now(connection)
             await self._refuse_cycle(connection, spec)
-            before = await queries.lock_job(connection, name=spec.name)
-            if spec.group is not None:
-                await queries.ensure_group(connection, name=spec.group)
-            await queries.save_job(connection, **_columns(spec, before, now), managed=managed)
-            await queries.notify_changed(connection)
+            await self.save_in(connection, spec, managed=managed)
             return await self._get(connection, spec.name)
+
+    async def save_in(self, connection: Connection, spec: JobSpec, *, managed: bool) -> None:
+        """``save`` in the caller's transaction; that no cycle is closed is the caller's affair."""
+        self._kinds.check(spec.kind, spec.params)
+        now = await self._now(connection)
+        before = await queries.lock_job(connection, name=spec.name)
+        if spec.group is not None:
+            await queries.ensure_group(connection, name=spec.group)
+        columns = _columns(spec, before, now)
+        await queries.save_job(connection, **columns, managed=managed)
+        if before is not None and columns["postponed_from"] is None:
+            await self._drop_waiting(connection, before["id"], spec.name, before["postponed_from"])
+        await queries.notify_changed(connection)
 
     async def get(self, name: str) -> Job:
         """The job of that name; raises NotFoundError."""
@@ -74,7 +104,11 @@ class JobLedger:
     async def list_all(self) -> list[Job]:
         """All jobs, ordered by name."""
         async with self._database.connection() as connection:
-            return [Job.from_row(row) async for row in queries.list_jobs(connection)]
+            return await self.list_in(connection)
+
+    async def list_in(self, connection: Connection) -> list[Job]:
+        """``list_all`` in the caller's transaction."""
+        return [Job.from_row(row) async for row in queries.list_jobs(connection)]
 
     async def set_enabled(self, name: str, enabled: bool) -> Job:
         """Enable or disable; enabling plans the next time from now and does not run the past."""
@@ -88,6 +122,7 @@ class JobLedger:
             await queries.set_enabled(
                 connection, id=job.id, enabled=enabled, next_run_at=next_run_at
             )
+            await self._drop_waiting(connection, job.id, job.name, job.postponed_from)
             await queries.notify_changed(connection)
             return await self._get(connection, name)
 
@@ -97,20 +132,45 @@ class JobLedger:
         Raises ConflictError while a run of it is queued or running.
         """
         async with self._database.transaction() as connection:
-            await queries.lock_job(connection, name=name)
-            job = await self._get(connection, name)
-            active = await queries.active_run_of(connection, job_id=job.id)
-            if active is not None:
-                raise ConflictError(
-                    f"run {active['id']} of {name!r} is {active['status']}",
-                    remedy=f"Cancel it first: leitstand run cancel {active['id']}",
-                )
-            await queries.delete_job(connection, id=job.id)
+            await self.delete_in(connection, name)
+
+    async def delete_in(self, connection: Connection, name: str) -> None:
+        """``delete`` in the caller's transaction."""
+        await queries.lock_job(connection, name=name)
+        job = await self._get(connection, name)
+        active = await queries.active_run_of(connection, job_id=job.id)
+        if active is not None:
+            raise ConflictError(
+                f"run {active['id']} of {name!r} is {active['status']}",
+                remedy=f"Cancel it first: leitstand run cancel {active['id']}",
+            )
+        await queries.delete_job(connection, id=job.id)
+
+    async def list_groups(self) -> list[Group]:
+        """All groups, ordered by name, with what runs and waits in them now."""
+        async with self._database.connection() as connection:
+            return await self.list_groups_in(connection)
+
+    async def list_groups_in(self, connection: Connection) -> list[Group]:
+        """``list_groups`` in the caller's transaction."""
+        return [Group.from_row(row) async for row in queries.list_groups(connection)]
 
     async def set_group_limit(self, name: str, max_running: int) -> None:
-        """How many runs of the group may run at once over all servers; at least 1."""
+        """How many runs of the group may run at once over all servers; at least 1.
+
+        Runs that work already go on when the new limit is below their number.
+        """
         async with self._database.connection() as connection:
-            await queries.set_group_limit(connection, name=name, max_running=max_running)
+            await self.set_group_limit_in(connection, name, max_running)
+
+    async def set_group_limit_in(self, connection: Connection, name: str, max_running: int) -> None:
+        """``set_group_limit`` in the caller's transaction."""
+        await queries.set_group_limit(connection, name=name, max_running=max_running)
+        await queries.notify_changed(connection)
+
+    async def take_turn_to_apply(self, connection: Connection) -> None:
+        """Wait until no other transaction applies a file; held to the end of this one."""
+        await queries.take_turn_to_apply(connection, lock=APPLY_LOCK)
 
     async def non_runs(self, job: Job, at: datetime | None = None, limit: int = 50) -> list[NonRun]:
         """Occurrences without a run, newest first; with ``at`` only those that cover that time."""
@@ -129,6 +189,7 @@ class JobLedger:
             {
                 "id": advance.job_id,
                 "next_run_at": advance.next_run_at,
+                "postponed_from": advance.postponed_from,
                 "skipped": advance.skipped,
                 "schedule_error": advance.schedule_error,
             }
@@ -142,6 +203,31 @@ class JobLedger:
         """Add rows (job id, non-run), in the caller's transaction."""
         documents = [{"job_id": job_id, **non_run.as_dict()} for job_id, non_run in non_runs]
         await queries.record_non_runs(connection, non_runs=to_jsonb(documents))
+
+    async def record_postponed(self, connection: Connection, job_id: int, non_run: NonRun) -> None:
+        """Record where a waiting occurrence was moved, once for all moves of it."""
+        await queries.record_postponed(
+            connection,
+            job_id=job_id,
+            job=non_run.job,
+            scheduled_at=non_run.scheduled_at,
+            detail=non_run.detail,
+            until=non_run.until,
+        )
+
+    async def end_postponement(self, connection: Connection, job_id: int, slot: datetime) -> None:
+        """Note that the occurrence of ``slot`` waits no longer."""
+        await queries.end_postponement(connection, job_id=job_id, scheduled_at=slot)
+
+    async def _drop_waiting(
+        self, connection: Connection, job_id: int, name: str, slot: datetime | None
+    ) -> None:
+        """Record that the occurrence that waited for a window, if one did, gets no run."""
+        if slot is not None:
+            detail = "the job's schedule or state was changed while it waited for a window"
+            await self.end_postponement(connection, job_id, slot)
+            dropped = NonRun(name, slot, NonRunReason.SUPERSEDED, detail)
+            await self.record_non_runs(connection, [(job_id, dropped)])
 
     async def _get(self, connection: Connection, name: str) -> Job:
         row = await queries.get_job(connection, name=name)
@@ -166,10 +252,11 @@ def _columns(spec: JobSpec, before: Mapping[str, Any] | None, now: datetime) -> 
     unchanged = before is not None and trigger == trigger_of(before)
     anchor = before["anchor"] if before is not None and unchanged else now
     schedule = build_schedule(trigger, anchor)
-    next_run_at = None
-    if spec.enabled:
-        keeps = before is not None and unchanged and before["enabled"]
-        next_run_at = before["next_run_at"] if before and keeps else next_on_edit(schedule, now)
+    next_run_at = postponed_from = None
+    if spec.enabled and before is not None and unchanged and before["enabled"]:
+        next_run_at, postponed_from = before["next_run_at"], before["postponed_from"]
+    elif spec.enabled:
+        next_run_at = next_on_edit(schedule, now)
     return {
         "name": spec.name,
         "tenant": spec.tenant,
@@ -196,6 +283,7 @@ def _columns(spec: JobSpec, before: Mapping[str, Any] | None, now: datetime) -> 
         "splay": spec.splay,
         "resume": spec.resume,
         "next_run_at": next_run_at,
+        "postponed_from": postponed_from,
     }
 
 

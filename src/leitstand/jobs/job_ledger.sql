@@ -8,11 +8,44 @@ INSERT INTO job_groups (name) VALUES (:name) ON CONFLICT DO NOTHING;
 INSERT INTO job_groups (name, max_running) VALUES (:name, :max_running)
 ON CONFLICT (name) DO UPDATE SET max_running = excluded.max_running;
 
+-- name: list_groups
+SELECT
+    g.name,
+    g.max_running,
+    count(r.id) FILTER (WHERE r.status = 'running') AS running,
+    count(r.id) FILTER (WHERE r.status = 'queued') AS waiting
+FROM job_groups AS g
+LEFT JOIN runs AS r ON g.name = r.group_name AND r.status IN ('queued', 'running')
+GROUP BY g.name, g.max_running
+ORDER BY g.name;
+
+-- name: take_turn_to_apply^
+SELECT pg_advisory_xact_lock(:lock) AS taken;
+
 -- name: dependency_edges
 SELECT name, depends_on FROM jobs WHERE depends_on <> '{}';
 
 -- name: notify_changed^
 -- Times may have changed: the servers look at once what is due next.
+SELECT pg_notify('leitstand_jobs', 'jobs') AS notified;
+
+-- name: look_again_at_postponed^
+-- Have the servers decide anew about the occurrences that wait for a window.
+WITH waiting AS (
+    SELECT id FROM jobs
+    WHERE
+        enabled AND postponed_from IS NOT NULL
+        AND (:hosts::text[] IS NULL OR host = ANY(:hosts))
+    ORDER BY id
+    FOR NO KEY UPDATE
+),
+
+moved AS (
+    UPDATE jobs AS j SET next_run_at = clock_timestamp()
+    FROM waiting
+    WHERE j.id = waiting.id
+)
+
 SELECT pg_notify('leitstand_jobs', 'jobs') AS notified;
 
 -- name: lock_job^
@@ -22,12 +55,13 @@ SELECT * FROM jobs WHERE name = :name FOR UPDATE;
 INSERT INTO jobs (
     name, tenant, kind, params, trigger_type, expression, timezone, event, anchor, enabled,
     managed, tags, host, priority, group_name, timeout, depends_on, max_attempts, backoff,
-    misfire, misfire_limit, overlap, window_policy, splay, resume, next_run_at
+    misfire, misfire_limit, overlap, window_policy, splay, resume, next_run_at,
+    postponed_from
 ) VALUES (
     :name, :tenant, :kind, :params, :trigger_type, :expression, :timezone, :event, :anchor,
     :enabled, :managed, :tags, :host, :priority, :group_name, :timeout, :depends_on,
     :max_attempts, :backoff, :misfire, :misfire_limit, :overlap, :window_policy, :splay,
-    :resume, :next_run_at
+    :resume, :next_run_at, :postponed_from
 )
 ON CONFLICT (name) DO UPDATE SET
     tenant = excluded.tenant,
@@ -55,6 +89,7 @@ ON CONFLICT (name) DO UPDATE SET
     splay = excluded.splay,
     resume = excluded.resume,
     next_run_at = excluded.next_run_at,
+    postponed_from = excluded.postponed_from,
     schedule_error = NULL,
     updated_at = clock_timestamp();
 
@@ -94,7 +129,11 @@ ORDER BY j.name;
 
 -- name: set_enabled!
 UPDATE jobs
-SET enabled = :enabled, next_run_at = :next_run_at, updated_at = clock_timestamp()
+SET
+    enabled = :enabled,
+    next_run_at = :next_run_at,
+    postponed_from = NULL,
+    updated_at = clock_timestamp()
 WHERE id = :id;
 
 -- name: delete_job!
@@ -130,10 +169,15 @@ FOR NO KEY UPDATE OF j SKIP LOCKED;
 UPDATE jobs AS j
 SET
     next_run_at = a.next_run_at,
+    postponed_from = a.postponed_from,
     schedule_error = a.schedule_error,
     skipped_runs = j.skipped_runs + a.skipped
 FROM jsonb_to_recordset(:advances) AS a (
-    id bigint, next_run_at timestamptz, schedule_error text, skipped bigint
+    id bigint,
+    next_run_at timestamptz,
+    postponed_from timestamptz,
+    schedule_error text,
+    skipped bigint
 )
 WHERE j.id = a.id;
 
@@ -156,6 +200,31 @@ FROM jsonb_to_recordset(:non_runs) AS n (
     until timestamptz,
     count bigint
 );
+
+-- name: record_postponed!
+-- One row for a waiting occurrence: when it is moved once more, the row follows.
+WITH moved AS (
+    UPDATE non_runs
+    SET detail = :detail, until = :until, recorded_at = clock_timestamp()
+    WHERE job_id = :job_id AND scheduled_at = :scheduled_at AND reason = 'postponed'
+    RETURNING id
+)
+
+INSERT INTO non_runs (job_id, job, scheduled_at, reason, detail, until)
+SELECT
+    :job_id,
+    :job,
+    :scheduled_at,
+    'postponed',
+    :detail,
+    :until
+WHERE NOT EXISTS (SELECT FROM moved);
+
+-- name: end_postponement!
+-- The occurrence waits no longer, sooner than foreseen if the window was taken back.
+UPDATE non_runs
+SET until = least(until, clock_timestamp())
+WHERE job_id = :job_id AND scheduled_at = :scheduled_at AND reason = 'postponed';
 
 -- name: list_non_runs
 SELECT job, scheduled_at, reason, detail, until, count, recorded_at FROM non_runs

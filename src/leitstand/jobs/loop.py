@@ -38,19 +38,27 @@ class ControlServer:
     """Runs jobs until asked to stop. Any number of them may work on one database.
 
     ``on_run_ended`` is called in the event loop whenever the end of a run has been written.
+    ``clock`` is this machine's, which is shown and compared but decides nothing.
     """
 
-    def __init__(self, domain: Domain, settings: LoopSettings, name: str, version: str) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        settings: LoopSettings,
+        name: str,
+        version: str,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._domain = domain
         self._settings = settings
         self._name = name
         self._version = version
+        self._clock = clock
         self._runs = HeldRuns()
         self._wake = asyncio.Event()
         self._full_pass = True
         self._planned_at: float | None = None
         self._renew = False
-        self.draining = False
         self.instance = new_instance(name)
         self.outcomes: Counter[str] = Counter()
         self.late_results = 0
@@ -69,6 +77,11 @@ class ControlServer:
             while not stop.is_set():
                 await self._live(stop)
             return await self._recorder.settle(WRITE_DEADLINE) + len(self.passes.tasks)
+
+    @property
+    def draining(self) -> bool:
+        """Whether it claims and starts nothing more."""
+        return self.passes.draining
 
     def wake(self) -> None:
         """Have a full pass follow at once; to be called in the event loop's thread."""
@@ -124,9 +137,9 @@ class ControlServer:
             self._wake.clear()
             full, self._full_pass = self._full_pass, False
             if full:
-                await self.passes.full(self.instance, claim=not self.draining)
+                await self.passes.full(self.instance)
                 self._planned_at = None
-            elif not self.draining:
+            else:
                 await self.passes.start(self.instance)
             if not await _first_of(self._wake, stop, seconds=await self._pause()):
                 self._full_pass = True
@@ -191,6 +204,7 @@ class ControlServer:
             self._runs,
             self._settings,
             on_news=lambda news: loop.call_soon_threadsafe(self._told, news),
+            clock=self._clock,
         )
 
     def _notified(self, channel: str, payload: str) -> None:
@@ -209,7 +223,7 @@ class ControlServer:
         """Claim and start nothing more; what runs goes on."""
         if not self.draining:
             log.info("draining: no further runs are claimed", instance=self.instance)
-        self.draining = True
+        self.passes.draining = True
 
     def _told(self, news: News) -> None:
         if news is News.DRAINING:
@@ -240,7 +254,7 @@ class ControlServer:
     async def _recover(self) -> None:
         try:
             await self._recorder.recover()
-        except (DatabaseUnavailableError, psycopg.Error) as error:
+        except (DatabaseUnavailableError, psycopg.Error, OSError) as error:
             log.warning("kept results could not be written yet", error=str(error).strip())
 
 

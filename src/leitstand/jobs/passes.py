@@ -2,7 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
 
 import psycopg
 import structlog
@@ -13,7 +15,11 @@ from leitstand.jobs.held_run import HeldRun, HeldRuns
 from leitstand.jobs.loop_settings import LoopSettings
 from leitstand.jobs.queue import FinishedRun
 from leitstand.jobs.rescuer import Rescuer
+from leitstand.jobs.run import StartedRun
 from leitstand.jobs.scheduler import Scheduler
+from leitstand.jobs.window_ledger import WindowLedger
+from leitstand.jobs.window_rule import next_allowed
+from leitstand.jobs.window_source import WindowSource
 
 log = structlog.get_logger(__name__)
 
@@ -29,9 +35,11 @@ class Passes:
         on_finished: Callable[[FinishedRun], None],
     ) -> None:
         self._rescuer = Rescuer(domain.database, domain.queue, settings.stale_after)
+        self._windows = WindowSource(WindowLedger(domain.database), domain.downtimes)
         self._scheduler = Scheduler(
-            domain.database, domain.jobs, domain.queue, settings.late_tolerance
+            domain.database, domain.jobs, domain.queue, self._windows, settings.late_tolerance
         )
+        self._jobs = domain.jobs
         self._queue = domain.queue
         self._runner = domain.runner
         self._runs = runs
@@ -39,6 +47,7 @@ class Passes:
         self._fence_after = settings.fence_after
         self._on_finished = on_finished
         self._tasks: set[asyncio.Task[None]] = set()
+        self.draining = False
         self.released = 0
         self.failed_steps = 0
         self.last_completed = time.monotonic()
@@ -48,14 +57,14 @@ class Passes:
         """The tasks of the runs that are being carried out."""
         return frozenset(self._tasks)
 
-    async def full(self, instance: str, claim: bool = True) -> None:
+    async def full(self, instance: str) -> None:
         """Release what is stale, claim what is due, start what is queued.
 
-        A failing step is logged and does not stop the later ones. Without ``claim`` (draining)
-        only the release is left.
+        A failing step is logged and does not stop the later ones. While draining only the release
+        is left.
         """
         sound = await self._step("release stale runs", self._release)
-        if claim:
+        if not self.draining:
             sound = await self._step("claim due jobs", self._claim) and sound
             sound = await self.start(instance) and sound
         if sound:
@@ -87,15 +96,31 @@ class Passes:
             pass
 
     async def _start(self, instance: str) -> None:
-        while (free := self._max_runs - len(self._tasks)) > 0:
+        while not self.draining and (free := self._max_runs - len(self._tasks)) > 0:
             vouched_at = time.monotonic()
             started = await self._queue.start(instance, free)
             for run in started:
                 held = HeldRun(run, vouched_at, self._fence_after, self._runner.children)
                 self._runs.add(held)
                 self._spawn(held)
+            asked = [run for run in started if run.trigger_by == "user" and run.job_found]
+            await self._step("look at the windows of requested runs", partial(self._note, asked))
             if len(started) < free:
                 return
+
+    async def _note(self, asked: Sequence[StartedRun]) -> None:
+        """Say which runs that somebody asked for start in spite of a window."""
+        for run in asked:
+            job = await self._jobs.get(run.job)
+            windows = await self._windows.windows_for([job])
+            allowed = next_allowed(datetime.now(UTC), job, windows)
+            if allowed.reason:
+                log.info(
+                    "a run on request starts in spite of windows",
+                    run=run.lease.run_id,
+                    job=run.job,
+                    reason=allowed.reason,
+                )
 
     def _spawn(self, held: HeldRun) -> None:
         task = asyncio.create_task(self._carry_out(held), name=f"run-{held.lease.run_id}")

@@ -357,7 +357,8 @@ class Queue:
 
         The newest run of each job stays. Short transactions: call it until it returns 0.
         """
-        async with self._database.connection(deadline=30) as connection:
+        async with self._database.transaction(deadline=30) as connection:
+            await connection.execute(queries.plan_for_queues.sql)
             runs = await queries.prune_runs(connection, older_than=older_than, batch=batch)
             rows = await queries.prune_non_runs(connection, older_than=older_than, batch=batch)
         count: int = runs["gone"] + rows["gone"]

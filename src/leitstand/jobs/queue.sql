@@ -72,13 +72,18 @@ SELECT
 
 -- name: lock_groups
 -- Whoever holds these locks is the only one to count and fill the groups that have waiting runs.
-SELECT g.name FROM job_groups AS g
-WHERE g.name IN (
-    SELECT r.group_name FROM runs AS r
-    WHERE r.status = 'queued' AND r.group_name IS NOT NULL
-)
-ORDER BY g.name
-FOR NO KEY UPDATE;
+-- Their names are kept for start_runs, which sees a later state: a group whose first run has come
+-- to wait in between is locked by nobody, and must be left to the next pass.
+SELECT set_config('leitstand.locked_groups', coalesce(array_agg(l.name), '{}')::text, TRUE)
+FROM (
+    SELECT g.name FROM job_groups AS g
+    WHERE g.name IN (
+        SELECT r.group_name FROM runs AS r
+        WHERE r.status = 'queued' AND r.group_name IS NOT NULL
+    )
+    ORDER BY g.name
+    FOR NO KEY UPDATE
+) AS l;
 
 -- name: start_runs
 -- Claim up to :slots queued runs: by priority, then planned time, then id; within group limits.
@@ -112,11 +117,16 @@ grouped AS (
         ))
         FOR UPDATE SKIP LOCKED
     ) AS fitting
+    WHERE g.name = ANY(current_setting('leitstand.locked_groups')::text[])
 ),
 
 chosen AS (
     SELECT id, job_id
-    FROM (SELECT * FROM ungrouped UNION ALL SELECT * FROM grouped) AS candidates
+    FROM (
+        SELECT * FROM ungrouped
+        UNION ALL
+        SELECT * FROM grouped
+    ) AS candidates
     ORDER BY priority DESC, scheduled_at, id
     LIMIT :slots
 )
@@ -139,6 +149,7 @@ RETURNING
     r.attempt,
     r.priority,
     r.correlation_id,
+    r.trigger_by,
     r.scheduled_at,
     r.event,
     j.id IS NOT NULL AS job_found,
@@ -254,7 +265,9 @@ WHERE
     r.id = this.id AND r.id = ANY(:ids) AND r.next_attempt_at IS NOT NULL
     AND NOT EXISTS (
         SELECT 1 FROM runs AS n
-        WHERE n.correlation_id = r.correlation_id AND n.attempt = r.attempt + 1
+        WHERE
+            n.correlation_id = r.correlation_id AND n.attempt = r.attempt + 1
+            AND n.attempt > 1  -- for the planner: as the index of further attempts has it
     );
 
 -- name: store_late_results!
@@ -350,8 +363,8 @@ WITH again AS (
         r.group_name
     FROM runs AS r
     CROSS JOIN LATERAL (
-        SELECT max(n.attempt) AS attempt FROM runs AS n
-        WHERE n.correlation_id = r.correlation_id
+        SELECT greatest(r.attempt, max(n.attempt)) AS attempt FROM runs AS n
+        WHERE n.correlation_id = r.correlation_id AND n.attempt > 1
     ) AS newest
     WHERE r.id = :id AND r.finished_at IS NOT NULL AND r.job_id IS NOT NULL
     ON CONFLICT DO NOTHING
@@ -401,6 +414,7 @@ WITH gone AS (
                 SELECT 1 FROM runs AS n
                 WHERE n.job_id = o.job_id AND n.id > o.id AND n.finished_at IS NOT NULL
             ))
+        ORDER BY o.finished_at
         LIMIT :batch
     )
     RETURNING 1
@@ -414,6 +428,7 @@ WITH gone AS (
     WHERE n.id IN (
         SELECT o.id FROM non_runs AS o
         WHERE o.recorded_at < clock_timestamp() - make_interval(secs => :older_than)
+        ORDER BY o.recorded_at
         LIMIT :batch
     )
     RETURNING 1

@@ -66,8 +66,18 @@ class Recorder:
         except TimeoutError:
             pass
         for finished in self._pending:
-            self._spool.keep(finished)
+            self._keep(finished)
         return len(self._pending)
+
+    def _keep(self, finished: FinishedRun) -> None:
+        try:
+            self._spool.keep(finished)
+        except OSError as error:  # a full disk: neither the others nor the way out may suffer
+            log.error(  # noqa: TRY400 -- the reason is enough
+                "a result could be written nowhere; its run is left to its lease",
+                run=finished.lease.run_id,
+                error=str(error),
+            )
 
     async def recover(self) -> None:
         """Hand over what an earlier process could not write before it ended."""

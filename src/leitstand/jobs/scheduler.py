@@ -1,7 +1,8 @@
 """Turns due jobs into queued runs, and records every occurrence that gets none."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import structlog
 
@@ -10,9 +11,12 @@ from leitstand.jobs.job import Overlap
 from leitstand.jobs.job_ledger import Advance, DueJob, JobLedger
 from leitstand.jobs.misfire import Due, decide_due
 from leitstand.jobs.non_run import NonRun, NonRunReason
+from leitstand.jobs.placement import Placement, Start, place
+from leitstand.jobs.postponements import Postponements
 from leitstand.jobs.queue import Queue
 from leitstand.jobs.schedule import build_schedule
-from leitstand.jobs.splay import splay_offset
+from leitstand.jobs.window import Window
+from leitstand.jobs.window_source import WindowSource
 from leitstand.store.database import Connection, Database
 
 log = structlog.get_logger(__name__)
@@ -30,11 +34,18 @@ class Scheduler:
     """Claims due jobs. Any number of them may work on one database at the same time."""
 
     def __init__(
-        self, database: Database, jobs: JobLedger, queue: Queue, late_tolerance: float
+        self,
+        database: Database,
+        jobs: JobLedger,
+        queue: Queue,
+        windows: WindowSource,
+        late_tolerance: float,
     ) -> None:
         self._database = database
         self._jobs = jobs
         self._queue = queue
+        self._windows = windows
+        self._postponements = Postponements(jobs)
         self._late_tolerance = timedelta(seconds=late_tolerance)
 
     async def run_once(self, limit: int) -> Claimed:
@@ -45,33 +56,38 @@ class Scheduler:
         """
         async with self._database.transaction() as connection:
             due = await self._jobs.due(connection, limit)
+            windows = await self._windows.windows_for([each.job for each in due], connection)
             runs = 0
             advances = []
             for job in due:
-                advance, queued = await self._handle(connection, job)
+                advance, queued = await self._handle(connection, job, windows)
                 advances.append(advance)
                 runs += queued
             if advances:
                 await self._jobs.advance(connection, advances)
         return Claimed(jobs=len(due), runs=runs)
 
-    async def _handle(self, connection: Connection, due: DueJob) -> tuple[Advance, int]:
+    async def _handle(
+        self, connection: Connection, due: DueJob, windows: Sequence[Window]
+    ) -> tuple[Advance, int]:
         try:
-            decision = self._decide(due)
+            decision, placement = self._decide(due, windows)
         except LeitstandError as error:
             return await self._set_aside(connection, due, error.message), 0
         except Exception as error:  # a schedule may never stop the other jobs, whatever it does
             log.exception("a schedule failed unexpectedly", job=due.job.name)
             return await self._set_aside(connection, due, f"{type(error).__name__}: {error}"), 0
         queued = 0
-        for planned in decision.run_at:
-            queued += await self._queue_occurrence(connection, due, planned)
+        for start in placement.starts:
+            queued += await self._queue_occurrence(connection, due, start)
+        await self._postponements.record(connection, due, placement)
         skipped = await self._record_missed(connection, due, decision)
-        return Advance(due.job.id, decision.next_at, skipped), queued
+        waits = placement.waiting.slot if placement.waiting is not None else None
+        return Advance(due.job.id, placement.next_at, skipped, postponed_from=waits), queued
 
-    def _decide(self, due: DueJob) -> Due:
+    def _decide(self, due: DueJob, windows: Sequence[Window]) -> tuple[Due, Placement]:
         schedule = build_schedule(due.job.trigger, due.job.anchor)
-        return decide_due(
+        decision = decide_due(
             due.planned,
             due.now,
             schedule,
@@ -79,30 +95,30 @@ class Scheduler:
             self._late_tolerance,
             due.job.misfire_limit,
         )
+        return decision, place(due, decision, schedule, windows)
 
-    async def _queue_occurrence(
-        self, connection: Connection, due: DueJob, planned: datetime
-    ) -> int:
+    async def _queue_occurrence(self, connection: Connection, due: DueJob, start: Start) -> int:
         blocked = blocking_run(due)
-        offset = timedelta(seconds=splay_offset(due.job.name, due.job.splay))
         if blocked is None:
-            not_before = planned + offset
-            run = await self._queue.create_scheduled(connection, due.job, planned, not_before)
+            run = await self._queue.create_scheduled(
+                connection, due.job, start.slot, start.not_before
+            )
             if run is not None:
                 return 1
             blocked = "a run for this time, or one that waits, exists already"
-        non_run = NonRun(due.job.name, planned, NonRunReason.OVERLAP, blocked)
+        non_run = NonRun(due.job.name, start.slot, NonRunReason.OVERLAP, blocked)
         await self._jobs.record_non_runs(connection, [(due.job.id, non_run)])
-        log.info("occurrence skipped", job=due.job.name, planned=planned, reason=blocked)
+        log.info("occurrence skipped", job=due.job.name, planned=start.slot, reason=blocked)
         return 0
 
     async def _record_missed(self, connection: Connection, due: DueJob, decision: Due) -> int:
         if decision.missed is None or decision.missed.count == 0:
             return 0
-        first = decision.first_missed or due.planned
         missed = decision.missed
+        first = due.slot_of(decision.first_missed or due.planned)
+        last = due.slot_of(missed.last)
         non_run = NonRun(
-            due.job.name, first, NonRunReason.MISSED, decision.reason, missed.last, missed.count
+            due.job.name, first, NonRunReason.MISSED, decision.reason, last, missed.count
         )
         await self._jobs.record_non_runs(connection, [(due.job.id, non_run)])
         log.warning(

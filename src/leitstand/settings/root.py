@@ -47,6 +47,7 @@ class Settings(Section):
     objects: ObjectSettings = ObjectSettings()
     detector: tuple[DetectorSettings, ...] = ()
     job: tuple[Entry, ...] = Field((), repr=False)
+    group: tuple[Entry, ...] = Field((), repr=False)
     window: tuple[Entry, ...] = Field((), repr=False)
     alert: tuple[Entry, ...] = Field((), repr=False)
     hook: tuple[Entry, ...] = Field((), repr=False)

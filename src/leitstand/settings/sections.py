@@ -11,6 +11,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
+    field_validator,
     model_validator,
 )
 from pydantic_core import PydanticUseDefault
@@ -77,6 +78,13 @@ class ServerSettings(Section):
     instance: str = ""
     data_dir: Path = Path("var")
     node_name: str = "leitstand"
+
+    @field_validator("listen")
+    @classmethod
+    def _port_exists(cls, listen: str) -> str:
+        if int(listen.rpartition(":")[2]) > 65535:
+            raise ValueError("a port is at most 65535")
+        return listen
 
     @property
     def address(self) -> tuple[str, int]:

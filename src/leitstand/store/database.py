@@ -109,6 +109,10 @@ class Database:
             raise DatabaseUnavailableError(
                 f"the control database did not answer within {limit:g} s"
             ) from error
+        except psycopg.errors.IdleInTransactionSessionTimeout as error:
+            raise DatabaseUnavailableError(
+                f"the transaction stood still for more than {self.deadline:g} s"
+            ) from error
         except psycopg.errors.ReadOnlySqlTransaction as error:
             raise DatabaseUnavailableError("the control database is read-only") from error
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
@@ -145,12 +149,21 @@ class Database:
                 await connection.close()
 
     async def _configure(self, connection: Connection) -> None:
+        """Have the server bound statements, and transactions that nobody goes on with.
+
+        A process that is stopped in the middle of one, or cut off, would hold its locks for ever.
+        """
         await _set_statement_timeout(connection, self.deadline)
+        timeout = sql.Literal(f"{int(self.deadline * 1000)}ms")
+        await connection.execute(
+            sql.SQL("SET idle_in_transaction_session_timeout = {}").format(timeout)
+        )
 
 
 BROKEN = (
     psycopg.OperationalError,
     psycopg.errors.ReadOnlySqlTransaction,
+    psycopg.errors.IdleInTransactionSessionTimeout,
     asyncio.CancelledError,
 )
 

@@ -72,6 +72,7 @@ CREATE TABLE public.jobs (
     skipped_runs bigint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    postponed_from timestamp with time zone,
     CONSTRAINT jobs_backoff_check CHECK ((backoff >= (0)::double precision)),
     CONSTRAINT jobs_max_attempts_check CHECK ((max_attempts > 0)),
     CONSTRAINT jobs_misfire_check CHECK ((misfire = ANY (ARRAY['once'::text, 'skip'::text, 'all'::text]))),
@@ -220,6 +221,27 @@ CREATE TABLE public.servers (
     clock_skew double precision DEFAULT 0 NOT NULL
 );
 
+CREATE TABLE public.windows (
+    name text NOT NULL,
+    days text[] DEFAULT '{}'::text[] NOT NULL,
+    from_clock text,
+    to_clock text,
+    timezone text DEFAULT 'UTC'::text NOT NULL,
+    from_moment timestamp with time zone,
+    to_moment timestamp with time zone,
+    jobs text[] DEFAULT '{}'::text[] NOT NULL,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    hosts text[] DEFAULT '{}'::text[] NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    managed boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT windows_check CHECK ((((num_nonnulls(from_clock, to_clock) = 2) AND (days <> '{}'::text[]) AND (num_nonnulls(from_moment, to_moment) = 0)) OR ((num_nonnulls(from_clock, to_clock) = 0) AND (days = '{}'::text[]) AND (num_nonnulls(from_moment, to_moment) = 2) AND (from_moment < to_moment)))),
+    CONSTRAINT windows_days_check CHECK ((days <@ ARRAY['mon'::text, 'tue'::text, 'wed'::text, 'thu'::text, 'fri'::text, 'sat'::text, 'sun'::text])),
+    CONSTRAINT windows_from_clock_check CHECK ((from_clock ~ '^\d\d:\d\d$'::text)),
+    CONSTRAINT windows_to_clock_check CHECK ((to_clock ~ '^\d\d:\d\d$'::text))
+);
+
 ALTER TABLE ONLY public.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
 
@@ -253,6 +275,9 @@ ALTER TABLE ONLY public.runs
 ALTER TABLE ONLY public.servers
     ADD CONSTRAINT servers_pkey PRIMARY KEY (instance);
 
+ALTER TABLE ONLY public.windows
+    ADD CONSTRAINT windows_pkey PRIMARY KEY (name);
+
 CREATE INDEX drills_by_kind ON public.drills USING btree (kind, id DESC);
 
 CREATE INDEX jobs_due ON public.jobs USING btree (next_run_at) WHERE (enabled AND (next_run_at IS NOT NULL));
@@ -261,13 +286,13 @@ CREATE INDEX late_results_of_run ON public.late_results USING btree (run_id);
 
 CREATE INDEX non_runs_of_job ON public.non_runs USING btree (job_id, scheduled_at DESC);
 
-CREATE INDEX non_runs_recorded ON public.non_runs USING brin (recorded_at);
+CREATE INDEX non_runs_recorded ON public.non_runs USING btree (recorded_at);
 
 CREATE INDEX run_logs_of_run ON public.run_logs USING btree (run_id, id);
 
-CREATE INDEX runs_finished ON public.runs USING brin (finished_at);
+CREATE INDEX runs_active ON public.runs USING btree (status, id) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 
-CREATE INDEX runs_leased ON public.runs USING btree (owner) WHERE (status = 'running'::text);
+CREATE INDEX runs_finished ON public.runs USING btree (finished_at);
 
 CREATE INDEX runs_of_job ON public.runs USING btree (job_id, id DESC);
 
@@ -279,7 +304,7 @@ CREATE UNIQUE INDEX runs_one_running ON public.runs USING btree (job_id) WHERE (
 
 CREATE UNIQUE INDEX runs_one_waiting ON public.runs USING btree (job_id) WHERE ((status = 'queued'::text) AND exclusive);
 
-CREATE INDEX runs_unsuccessful ON public.runs USING btree (id DESC) WHERE (status = ANY (ARRAY['partial_failure'::text, 'failed'::text, 'cancelled'::text]));
+CREATE INDEX runs_unsuccessful ON public.runs USING btree (status, id) WHERE (status = ANY (ARRAY['partial_failure'::text, 'failed'::text, 'cancelled'::text]));
 
 CREATE INDEX runs_waiting ON public.runs USING btree (priority DESC, scheduled_at, id) WHERE ((status = 'queued'::text) AND (group_name IS NULL));
 

@@ -116,11 +116,11 @@ CREATE INDEX runs_waiting ON runs (priority DESC, scheduled_at, id)
 WHERE status = 'queued' AND group_name IS NULL;
 CREATE INDEX runs_waiting_in_group ON runs (group_name, priority DESC, scheduled_at, id)
 WHERE status = 'queued' AND group_name IS NOT NULL;
-CREATE INDEX runs_leased ON runs (owner) WHERE status = 'running';
+CREATE INDEX runs_active ON runs (status, id) WHERE status IN ('queued', 'running');
 CREATE INDEX runs_of_job ON runs (job_id, id DESC);
-CREATE INDEX runs_unsuccessful ON runs (id DESC)
+CREATE INDEX runs_unsuccessful ON runs (status, id)
 WHERE status IN ('partial_failure', 'failed', 'cancelled');
-CREATE INDEX runs_finished ON runs USING brin (finished_at);
+CREATE INDEX runs_finished ON runs (finished_at);
 
 CREATE TABLE run_logs (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -156,7 +156,7 @@ CREATE TABLE non_runs (
 );
 
 CREATE INDEX non_runs_of_job ON non_runs (job_id, scheduled_at DESC);
-CREATE INDEX non_runs_recorded ON non_runs USING brin (recorded_at);
+CREATE INDEX non_runs_recorded ON non_runs (recorded_at);
 
 CREATE TABLE servers (
     instance text PRIMARY KEY,
