@@ -17,6 +17,8 @@ from leitstand.store.database import Database
 from leitstand.store.reachable import reachable_binaries
 from leitstand.store.schema import upgrade
 
+pytest_plugins = ["tests.archive_scene"]
+
 TEMPLATE = "leitstand_template"
 
 FAST_OPTIONS = {

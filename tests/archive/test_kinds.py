@@ -17,8 +17,8 @@ from leitstand.archive.postgres.stage import BASE
 from leitstand.errors import LeitstandError
 from leitstand.execution import Result, run_in_worker
 from leitstand.store.database import Database
-from tests.archive.conftest import Archive
 from tests.archive.postgres.test_backup import flip
+from tests.archive_scene import Archive
 from tests.execution.processes import eventually
 from tests.execution.run_scene import Recorded, facts
 
@@ -144,5 +144,8 @@ async def test_a_cancelled_backup_leaves_nothing(archive: Archive, run: Run) -> 
             connection.execute("DROP TABLE much")
         assert archive.generations == before
         assert not list(archive.directory.glob(f"{TEMPORARY}*"))
-        busy = b"SELECT 1 FROM pg_replication_slots UNION ALL SELECT 1 FROM pg_stat_replication"
+        busy = (
+            b"SELECT 1 FROM pg_replication_slots WHERE temporary"
+            b" UNION ALL SELECT 1 FROM pg_stat_replication"
+        )
         await eventually(lambda: not connection.execute(busy).fetchall())

@@ -23,10 +23,8 @@ from leitstand.doctor import (
 )
 from leitstand.errors import LeitstandError
 from leitstand.jobs import ServerInfo
-from tests.archive.conftest import Archive, archive, taken
+from tests.archive_scene import Archive
 from tests.conftest import Postgres
-
-__all__ = ["archive", "taken"]
 
 NOW = datetime(2026, 12, 2, 12, tzinfo=UTC)
 SERVER = ServerInfo("a", "host", 1, "1", NOW, NOW, 1.0, 0.0, False, 4, 0)

@@ -7,7 +7,7 @@ import pytest
 
 from leitstand.archive import ArchiveSettings, DrillSettings, ExpectedAnswer, Policy
 from leitstand.archive.drills.drill_room import LOCK
-from tests.archive.conftest import Archive
+from tests.archive_scene import Archive
 
 MakeSettings = Callable[..., ArchiveSettings]
 

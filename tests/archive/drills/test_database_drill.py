@@ -11,9 +11,9 @@ from leitstand.archive.postgres.checks import Check, CheckKind, read_checks
 from leitstand.archive.postgres.stage import BASE
 from leitstand.store.account import server_account
 from leitstand.store.reachable import reachable_binaries
-from tests.archive.conftest import DATABASE, Archive
 from tests.archive.drills.conftest import MakeSettings, left_in
 from tests.archive.postgres.test_backup import flip
+from tests.archive_scene import DATABASE, Archive
 
 NEWEST_ROUND = ExpectedAnswer(DATABASE, "SELECT max(round) FROM entry", "3")
 

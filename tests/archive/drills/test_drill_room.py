@@ -12,8 +12,8 @@ from leitstand.archive.drills.drill_room import remove_leftovers
 from leitstand.store.account import server_account
 from leitstand.store.cluster import Cluster
 from leitstand.store.reachable import reachable_binaries
-from tests.archive.conftest import Archive
 from tests.archive.drills.conftest import MakeSettings, left_in
+from tests.archive_scene import Archive
 
 
 @contextmanager

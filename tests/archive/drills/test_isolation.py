@@ -16,8 +16,8 @@ from leitstand.archive.drills.drill import Drill
 from leitstand.archive.postgres.backup import take_full, take_incremental
 from leitstand.store.account import server_account
 from leitstand.store.reachable import reachable_binaries
-from tests.archive.conftest import repository
 from tests.archive.drills.conftest import left_in
+from tests.archive_scene import repository
 from tests.conftest import FAST_OPTIONS, make_short_dir, start_postgres
 
 SPACES = ("plain", "with space")

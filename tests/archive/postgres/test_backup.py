@@ -24,7 +24,7 @@ from leitstand.archive.postgres.materialise import materialise
 from leitstand.archive.postgres.parent import NoGenerationError
 from leitstand.archive.postgres.stage import BASE, SIDECAR, Stage, StageKind
 from leitstand.archive.postgres.verify import verify_generation
-from tests.archive.conftest import Archive, repository
+from tests.archive_scene import Archive, repository
 from tests.conftest import Postgres
 
 

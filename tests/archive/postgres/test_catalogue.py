@@ -14,7 +14,7 @@ from leitstand.archive.postgres.catalogue import (
 )
 from leitstand.archive.postgres.stage import BASE, MANIFEST, SIDECAR
 from leitstand.errors import NotFoundError
-from tests.archive.conftest import Archive
+from tests.archive_scene import Archive
 
 
 def test_a_complete_generation(archive: Archive) -> None:

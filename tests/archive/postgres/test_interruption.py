@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from leitstand.archive.postgres.backup import TEMPORARY, take_incremental
-from tests.archive.conftest import Archive
+from tests.archive_scene import Archive
 
 WORKER = """
 import sys
@@ -75,7 +75,7 @@ def test_a_worker_that_is_ended(archive: Archive, how: signal.Signals) -> None:
     with psycopg.connect(archive.server.conninfo(), autocommit=True) as connection:
         while (
             programs_of(archive.directory)
-            or count(connection, b"SELECT count(*) FROM pg_replication_slots")
+            or count(connection, b"SELECT count(*) FROM pg_replication_slots WHERE temporary")
             or count(connection, b"SELECT count(*) FROM pg_stat_replication")
         ):
             assert time.monotonic() < until

@@ -60,7 +60,7 @@ def test_what_the_callback_raises_ends_the_program_and_its_children() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_program(FORKS, ENV, stop)
-    assert not alive(pids[0])
+    wait_until_gone(pids[0])
 
 
 def test_a_child_that_holds_the_output_does_not_keep_us() -> None:

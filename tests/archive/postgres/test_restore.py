@@ -22,8 +22,8 @@ from leitstand.archive.restore_target import TargetRefusedError
 from leitstand.errors import NotFoundError
 from leitstand.store.account import server_account
 from leitstand.store.cluster import Cluster
-from tests.archive.conftest import DATABASE, Archive
 from tests.archive.postgres.test_backup import flip
+from tests.archive_scene import DATABASE, Archive
 from tests.conftest import Postgres
 
 OPTIONS = {"listen_addresses": "", "fsync": "off", "archive_mode": "off"}

@@ -11,7 +11,7 @@ from leitstand.archive.postgres.backup_lock import BackupBusyError, backup_lock
 from leitstand.archive.postgres.retention import Policy
 from leitstand.archive.postgres.rotate import REMOVED_PREFIX, rotate
 from leitstand.archive.postgres.stage import FULL_DIR, SIDECAR, Stage, StageRecord
-from tests.archive.conftest import Archive
+from tests.archive_scene import Archive
 
 IDS = ("20260101T000000Z", "20260102T000000Z", "20260103T000000Z")
 
