@@ -10,7 +10,7 @@ from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.output import details
-from leitstand.cli.run import await_end, run_code, run_details
+from leitstand.cli.run import await_end, note_without_server, run_code, run_details
 from leitstand.cli.table import Table
 from leitstand.display import moment
 from leitstand.errors import UsageError
@@ -53,6 +53,7 @@ async def run_job(
         run = await control.queue.request(name, user=call.user)
         await _note_windows(call, control, name)
         if not wait:
+            await note_without_server(call, control)
             call.output.show(run.as_dict(), f"Run {run.id} of {run.job} is queued.")
             return None
         ended = await await_end(call, control, run.id)
@@ -100,7 +101,8 @@ async def enable(call: Invocation, name: Name) -> None:
     """Let the job run by its schedule again; what it missed is not caught up."""
     async with open_control(call.loaded) as control:
         job = await control.jobs.set_enabled(name, True)
-    _show(call, job)
+    planned = "" if job.next_run_at is None else f" Its next run: {_next(job)} UTC."
+    call.output.show(job.as_dict(), f"Job {name} is enabled.{planned}")
 
 
 @app.command("disable")
@@ -108,7 +110,7 @@ async def disable(call: Invocation, name: Name) -> None:
     """Stop the job's schedule; runs that are active go on."""
     async with open_control(call.loaded) as control:
         job = await control.jobs.set_enabled(name, False)
-    _show(call, job)
+    call.output.show(job.as_dict(), f"Job {name} is disabled.")
 
 
 @app.command("delete")

@@ -1,12 +1,14 @@
 """Shows results: tables and sentences to people, one JSON document to scripts."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from leitstand.cli.json_document import to_json
 from leitstand.cli.table import Table, draw, plain_text, printable
+from leitstand.display import moment
 
 ReportProgress = Callable[[float | None, str | None], None]
 """Called with per cent (None: unknown) and what is being done (None: as before)."""
@@ -64,13 +66,30 @@ def _silently(percent: float | None, message: str | None) -> None:
     """Progress of which nobody is told."""
 
 
+def in_words(value: object) -> str:
+    """A value of a JSON document as people read it."""
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case datetime():
+            return f"{moment(value)} UTC"
+        case Mapping():
+            pairs = ((key, item) for key, item in value.items() if item not in (None, "", [], {}))
+            return ", ".join(f"{key} {in_words(item)}" for key, item in pairs) or "–"
+        case list() | tuple():
+            return ", ".join(in_words(item) for item in value)
+    return str(value)
+
+
 def details(pairs: Iterable[tuple[str, object]]) -> str:
     """One thing's facts, a line for each; several lines of a value stand below each other."""
     listed: Sequence[tuple[str, object]] = list(pairs)
     width = max((len(label) for label, _ in listed), default=0)
     lines: list[str] = []
     for label, value in listed:
-        first, *more = ("–" if value is None else str(value)).split("\n")
+        first, *more = in_words(value).split("\n")
         lines.append(f"{label.ljust(width)}  {first}")
         lines += [" " * (width + 2) + line for line in more]
     return "\n".join(lines)

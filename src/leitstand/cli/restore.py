@@ -1,5 +1,6 @@
 """`leitstand restore`: brings a backup back to a directory."""
 
+import os
 import pwd
 from pathlib import Path
 from typing import Annotated
@@ -83,4 +84,10 @@ def _account(name: str) -> Account:
         entry = pwd.getpwnam(name)
     except KeyError:
         raise UsageError(f"there is no user {name!r} on this machine") from None
-    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, switch=True)
+    if os.geteuid() not in (0, entry.pw_uid):
+        raise UsageError(
+            f"only root can give a directory to {name}",
+            remedy="Restore as root, or leave --owner out: the directory is yours then.",
+        )
+    switch = os.geteuid() != entry.pw_uid
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, switch=switch)

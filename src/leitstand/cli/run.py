@@ -19,6 +19,9 @@ app = Commands("run", "Runs: list, show, follow, cancel and retry them.")
 
 Id = Annotated[int, typer.Argument(metavar="ID", help="The run's number.")]
 
+SILENT = 120.0
+"""Seconds after which a server that says nothing is probably gone."""
+
 LOOK_AGAIN = 0.3
 """Seconds between two looks at a run that is being waited for."""
 
@@ -107,13 +110,19 @@ async def retry(call: Invocation, run_id: Id) -> None:
 
 async def await_end(call: Invocation, control: Control, run_id: int) -> Run:
     """The run once it has ended, with its progress shown meanwhile."""
-    if not await control.servers.list_all():
-        call.output.note("No control server is running; the run waits for one.")
+    await note_without_server(call, control)
     with call.output.progress(f"run {run_id}") as report:
         while not (run := await control.queue.get(run_id)).status.is_final:
             report(run.progress_percent, run.progress_message or run.status.value)
             await asyncio.sleep(LOOK_AGAIN)
     return run
+
+
+async def note_without_server(call: Invocation, control: Control) -> None:
+    """Say that a run will have to wait when nobody is there to start it."""
+    servers = await control.servers.list_all()
+    if all(server.draining or server.silent_for > SILENT for server in servers):
+        call.output.note("No control server takes runs at the moment; the run waits for one.")
 
 
 def run_code(run: Run) -> ExitCode:
@@ -127,7 +136,9 @@ def run_details(run: Run) -> str:
     """A run's facts for people, those that it has."""
     pairs = ((key, value) for key, value in run.as_dict().items() if key != "result")
     shown = [(key, value) for key, value in pairs if value not in (None, [], {}, 0)]
-    return details([*shown, *(run.result or {}).items()])
+    known = {key for key, _ in shown}
+    result = [pair for pair in (run.result or {}).items() if pair[0] not in known]
+    return details([*shown, *result])
 
 
 def _say(run: Run) -> str:

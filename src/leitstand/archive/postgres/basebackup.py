@@ -133,6 +133,15 @@ def _failure(ended: Ended, source: Source, *, incremental: bool) -> LeitstandErr
             detail=detail,
             remedy="Take a full backup.",
         )
+    if "No space left on device" in detail:  # in English: the programs run in the C locale
+        return BasebackupError(
+            f"pg_basebackup from {source} found no room for the backup",
+            code="BACKUP_STORAGE",
+            detail=detail,
+            failure_class=FailureClass.TRANSIENT,
+            remedy="Make room: `leitstand backup postgres rotate --dry-run` shows what it would"
+            " free. Nothing of this attempt is kept.",
+        )
     how = f"signal {-ended.exit_code}" if ended.exit_code < 0 else f"status {ended.exit_code}"
     transient = _TRANSIENT.search(detail) is not None or ended.exit_code < 0
     return BasebackupError(
