@@ -2,9 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Awaitable, Callable
 
 import psycopg
 import structlog
@@ -15,10 +13,8 @@ from leitstand.jobs.held_run import HeldRun, HeldRuns
 from leitstand.jobs.loop_settings import LoopSettings
 from leitstand.jobs.queue import FinishedRun
 from leitstand.jobs.rescuer import Rescuer
-from leitstand.jobs.run import StartedRun
 from leitstand.jobs.scheduler import Scheduler
 from leitstand.jobs.window_ledger import WindowLedger
-from leitstand.jobs.window_rule import next_allowed
 from leitstand.jobs.window_source import WindowSource
 
 log = structlog.get_logger(__name__)
@@ -35,11 +31,10 @@ class Passes:
         on_finished: Callable[[FinishedRun], None],
     ) -> None:
         self._rescuer = Rescuer(domain.database, domain.queue, settings.stale_after)
-        self._windows = WindowSource(WindowLedger(domain.database), domain.downtimes)
+        windows = WindowSource(WindowLedger(domain.database), domain.downtimes)
         self._scheduler = Scheduler(
-            domain.database, domain.jobs, domain.queue, self._windows, settings.late_tolerance
+            domain.database, domain.jobs, domain.queue, windows, settings.late_tolerance
         )
-        self._jobs = domain.jobs
         self._queue = domain.queue
         self._runner = domain.runner
         self._runs = runs
@@ -103,24 +98,8 @@ class Passes:
                 held = HeldRun(run, vouched_at, self._fence_after, self._runner.children)
                 self._runs.add(held)
                 self._spawn(held)
-            asked = [run for run in started if run.trigger_by == "user" and run.job_found]
-            await self._step("look at the windows of requested runs", partial(self._note, asked))
             if len(started) < free:
                 return
-
-    async def _note(self, asked: Sequence[StartedRun]) -> None:
-        """Say which runs that somebody asked for start in spite of a window."""
-        for run in asked:
-            job = await self._jobs.get(run.job)
-            windows = await self._windows.windows_for([job])
-            allowed = next_allowed(datetime.now(UTC), job, windows)
-            if allowed.reason:
-                log.info(
-                    "a run on request starts in spite of windows",
-                    run=run.lease.run_id,
-                    job=run.job,
-                    reason=allowed.reason,
-                )
 
     def _spawn(self, held: HeldRun) -> None:
         task = asyncio.create_task(self._carry_out(held), name=f"run-{held.lease.run_id}")

@@ -149,7 +149,6 @@ RETURNING
     r.attempt,
     r.priority,
     r.correlation_id,
-    r.trigger_by,
     r.scheduled_at,
     r.event,
     j.id IS NOT NULL AS job_found,

@@ -122,7 +122,6 @@ class StartedRun:
     attempt: int
     priority: int
     correlation_id: UUID
-    trigger_by: str
     scheduled_at: datetime
     event: Mapping[str, Any] | None
     job_found: bool
@@ -148,7 +147,6 @@ class StartedRun:
             attempt=row["attempt"],
             priority=row["priority"],
             correlation_id=row["correlation_id"],
-            trigger_by=row["trigger_by"],
             scheduled_at=row["scheduled_at"],
             event=row["event"],
             job_found=row["job_found"],
