@@ -35,11 +35,12 @@ def fresh_directory(target: Path) -> Iterator[Path]:
 
 def _remove_abandoned(parent: Path, prefix: str) -> None:
     for name in os.listdir(parent):
-        if name.startswith(prefix) and _is_abandoned(parent / name):
+        if name.startswith(prefix) and is_abandoned(parent / name):
             shutil.rmtree(parent / name, ignore_errors=True)
 
 
-def _is_abandoned(path: Path) -> bool:
+def is_abandoned(path: Path) -> bool:
+    """Whether ``path`` is a directory whose maker, who holds a lock on it, no longer lives."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

@@ -39,16 +39,6 @@ class Affected(Protocol):
     def window_policy(self) -> WindowPolicy: ...  # noqa: D102
 
 
-class Opening(Protocol):
-    """When a window is open. Pure; all moments are aware, and the end is the first one outside."""
-
-    def is_open(self, t: datetime) -> bool:
-        """Whether it is open at ``t``."""
-
-    def next_change(self, t: datetime) -> datetime | None:
-        """The first moment after ``t``, in UTC, at which it opens or closes; None: never again."""
-
-
 @dataclass(frozen=True)
 class WeeklyWindow:
     """Open whenever the clocks of ``zone`` show a time from ``start`` to before ``end``.

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from leitstand.archive.fresh_directory import is_abandoned
 from leitstand.errors import LeitstandError
 from leitstand.store.account import Account
 from leitstand.store.binaries import Binaries
@@ -51,22 +52,8 @@ def remove_leftovers(scratch: Path, account: Account, binaries: Binaries) -> lis
 
     A server that a killed drill has left is stopped first; if it does not stop, its room stays.
     """
-    abandoned = [path for path in scratch.glob(f"{PREFIX}*") if _is_abandoned(path)]
+    abandoned = [path for path in scratch.glob(f"{PREFIX}*") if is_abandoned(path)]
     return [path.name for path in abandoned if _removed(path, account, binaries)]
-
-
-def _is_abandoned(room: Path) -> bool:
-    try:
-        descriptor = os.open(room, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
 
 
 def _removed(room: Path, account: Account, binaries: Binaries) -> bool:

@@ -1,9 +1,13 @@
-"""A PostgreSQL started from a restored copy that can reach nothing but its own directory.
+"""A PostgreSQL started from a restored copy, cut off from what the original was connected to.
 
 The copy carries all that the original was set up to do: archive its WAL, follow a primary,
-subscribe to publishers, wait for synchronous standbys, load libraries. Whatever of that could touch
-the world is switched off on the command line, which outweighs every file of the copy; the copy's
-own configuration files are not read at all.
+subscribe to publishers, wait for synchronous standbys, load libraries. That is switched off on the
+command line, which outweighs every file of the copy; the copy's own configuration files are not
+read at all.
+
+Not covered: settings kept in the catalog for a database or a role (ALTER DATABASE, ALTER ROLE …
+SET) outweigh the command line in their sessions. A login event trigger that the original enables
+in this way runs in the copy, too.
 """
 
 import re
@@ -45,7 +49,7 @@ ISOLATION = {
     "external_pid_file": "",
     "cluster_name": "leitstand-drill",
 }
-"""Switches off every way out of the copy that PostgreSQL 17 and 18 have."""
+"""The server's own ways out of the copy in PostgreSQL 17 and 18, and the code that it loads."""
 
 MODEST = {
     "max_connections": "20",
