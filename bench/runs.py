@@ -26,7 +26,7 @@ from leitstand.store.schema import upgrade
 from tests.jobs.scene import scene_on
 
 RUNS = 3000
-CONCURRENCY = 50
+CONCURRENCY = 100
 ROUNDS = 3
 
 
@@ -93,9 +93,9 @@ async def pgqueuer_queue(conninfo: str, runs: int) -> float:
         await queries.enqueue(["noop"] * runs, [None] * runs, [0] * runs)
         began = time.perf_counter()
         await queue.qm.run(
-            batch_size=CONCURRENCY,
+            batch_size=CONCURRENCY // 2,  # it wants room for two batches
             mode=QueueExecutionMode.drain,
-            max_concurrent_tasks=2 * CONCURRENCY,
+            max_concurrent_tasks=CONCURRENCY,
         )
         return runs / (time.perf_counter() - began)
     finally:

@@ -183,7 +183,7 @@ class Queue:
         gives fewer runs, or none.
         """
         try:
-            async with self._database.transaction() as connection, connection.pipeline():
+            async with self._database.pipelined_transaction() as connection:
                 await connection.execute(queries.plan_for_queues.sql)
                 await connection.execute(queries.lock_groups.sql)
                 rows = queries.start_runs(connection, owner=owner, slots=slots)
@@ -206,7 +206,7 @@ class Queue:
 
         For the others the lease was lost: their results are stored beside the run.
         """
-        async with self._database.transaction() as connection:
+        async with self._database.pipelined_transaction() as connection:
             return await self.finish_in(connection, finished)
 
     async def finish_in(self, connection: Connection, finished: Sequence[FinishedRun]) -> set[int]:

@@ -26,7 +26,8 @@ def _dumps(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False, default=_plain, allow_nan=False)
     except ValueError:
         text = json.dumps(_finite(value), ensure_ascii=False, default=_plain)
-    text = _NUL.sub(lambda match: match.group(1) or "\N{REPLACEMENT CHARACTER}", text)
+    if "\\u0000" in text:
+        text = _NUL.sub(lambda match: match.group(1) or "\N{REPLACEMENT CHARACTER}", text)
     return text.encode("utf-8", "replace").decode()
 
 
