@@ -26,8 +26,8 @@ lint: lint-style lint-types lint-imports lint-sql ## the checks alone: style, ty
 bench: $(VENV)/dev.stamp ## measure against other programs on this machine
 	@$(VENV)/bin/python -m bench $(ARGS)
 
-chaos: $(VENV)/dev.stamp ## the long campaign of faults (seconds and order: DURATION=600 SEED=1)
-	@DURATION=$(DURATION) SEED=$(SEED) $(VENV)/bin/python -m tests.chaos
+chaos: $(VENV)/dev.stamp ## the long campaign of faults (DURATION=600 SEED=1 PEER=procrastinate)
+	@DURATION=$(DURATION) SEED=$(SEED) PEER=$(PEER) $(VENV)/bin/python -m tests.chaos
 
 schema: $(VENV)/dev.stamp ## write store/schema.sql anew from the migrations
 	@$(VENV)/bin/python -m scripts.write_schema

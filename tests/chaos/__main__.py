@@ -1,6 +1,7 @@
 """The long campaign: ``python -m tests.chaos``; DURATION in seconds and SEED from the environment.
 
 All faults in random order, round after round; exit status 1 when a number is not what it should be.
+With PEER=procrastinate the same faults then strike procrastinate, for comparison.
 """
 
 import asyncio
@@ -8,23 +9,31 @@ import os
 import random
 import shutil
 import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 from leitstand.store.schema import upgrade
-from tests.chaos.campaign import campaign, for_seconds, leitstand_on
-from tests.chaos.contestant import GROUP_LIMIT, STALE_AFTER, TICK
+from tests.chaos.arena import Arena
+from tests.chaos.campaign import campaign, for_seconds, leitstand_on, procrastinate_on
+from tests.chaos.contestant import GROUP_LIMIT, STALE_AFTER, TICK, Contestant
 from tests.chaos.faults import FAULTS
 from tests.chaos.verdict import Verdict, table
 from tests.conftest import TEMPLATE, make_short_dir, start_postgres
 
+CONTESTANTS: dict[str, Callable[..., AbstractAsyncContextManager[tuple[Contestant, Arena]]]] = {
+    "leitstand": leitstand_on,
+    "procrastinate": procrastinate_on,
+}
 
-async def long_campaign(seconds: float, seed: int) -> Verdict:
-    """Leitstand on a server of the campaign's own, which is gone afterwards."""
+
+async def long_campaign(name: str, seconds: float, seed: int) -> Verdict:
+    """A contestant on a server of the campaign's own, which is gone afterwards."""
     directory, chance = make_short_dir(), random.Random(seed)
     postgres = start_postgres(directory)
     try:
         postgres.create_database(TEMPLATE)
         upgrade(postgres.conninfo(TEMPLATE))
-        async with leitstand_on(postgres, directory, chance) as (contestant, arena):
+        async with CONTESTANTS[name](postgres, directory, chance) as (contestant, arena):
             return await campaign(contestant, arena, for_seconds(FAULTS, chance, seconds), print)
     finally:
         postgres.stop()
@@ -36,9 +45,10 @@ def main() -> int:
     seconds = float(os.environ.get("DURATION", "600"))
     seed = int(os.environ.get("SEED") or random.randrange(10**6))
     print(f"{seconds:g} s, SEED={seed}")
-    verdict = asyncio.run(long_campaign(seconds, seed))
-    print(table({"leitstand": verdict}))
-    return 0 if verdict.clean(GROUP_LIMIT, STALE_AFTER + 2 * TICK) else 1
+    names = ["leitstand", *os.environ.get("PEER", "").split()]
+    verdicts = {name: asyncio.run(long_campaign(name, seconds, seed)) for name in names}
+    print(table(verdicts))
+    return 0 if verdicts["leitstand"].clean(GROUP_LIMIT, STALE_AFTER + 2 * TICK) else 1
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from tests.chaos.arena import DATABASE, Arena
 from tests.chaos.contestant import STALE_AFTER, Contestant
 from tests.chaos.faults import Fault
 from tests.chaos.leitstand_contestant import LeitstandContestant
+from tests.chaos.procrastinate_contestant import ProcrastinateContestant
 from tests.chaos.verdict import Verdict, judge
 from tests.conftest import TEMPLATE, Postgres
 from tests.jobs.scene import scene_on
@@ -76,3 +77,22 @@ async def leitstand_on(
             contestant,
             Arena(postgres, proxy, contestant.hire, chance, STALE_AFTER, contestant.flood),
         )
+
+
+@asynccontextmanager
+async def procrastinate_on(
+    postgres: Postgres, directory: Path, chance: random.Random
+) -> AsyncIterator[tuple[ProcrastinateContestant, Arena]]:
+    """procrastinate on an empty database of the server, which may be broken."""
+    postgres.create_database(DATABASE)
+    conninfo = postgres.conninfo(DATABASE)
+    async with stalling_proxy(postgres.socket_dir) as proxy:
+        proxied = f"{conninfo} host={proxy.directory}"
+        contestant = ProcrastinateContestant(conninfo, proxied, directory)
+        try:
+            yield (
+                contestant,
+                Arena(postgres, proxy, contestant.hire, chance, STALE_AFTER, contestant.flood),
+            )
+        finally:
+            await contestant.end()
