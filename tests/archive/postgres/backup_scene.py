@@ -23,6 +23,7 @@ from leitstand.archive.postgres.stage import (
     StageRecord,
     Tablespace,
 )
+from leitstand.archive.postgres.wal_check import needed_segments
 from leitstand.store.account import server_account
 from leitstand.store.binaries import Binaries, embedded_binaries
 from leitstand.store.cluster import SUPERUSER, Cluster
@@ -32,6 +33,8 @@ ODD_NAME = b"caf\xe9 \xff.dat"
 FIRST, SECOND = "20261201T170000Z", "20261202T170000Z"
 INCREMENTS = ("20261201T171500Z", "20261201T173000Z")
 OTHER_INCREMENT = "20261202T171500Z"
+SEGMENT = 1 << 20
+ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
@@ -128,10 +131,32 @@ def _change(connection: psycopg.Connection) -> None:
 def _take(
     connection: psycopg.Connection, cluster: Cluster, where: Path, ident: str, parent: Path | None
 ) -> Path:
-    started = datetime.now(UTC)
+    """A backup that needs several WAL segments, without which some damage could not be done to it.
+
+    One that nevertheless ended within the segment it began in is taken again.
+    """
+    for _ in range(ATTEMPTS):
+        started = datetime.now(UTC)
+        _base_backup(connection, cluster, where, parent)
+        if len(segments_of(where)) > 1:
+            write_record(where, ident, parent, started)
+            return where
+        shutil.rmtree(where)
+    raise AssertionError("the backup never crossed the end of a WAL segment")
+
+
+def segments_of(stage: Path) -> list[bytes]:
+    """The names of the WAL segments that a stage needs, by its manifest."""
+    (wal_range,) = parse_manifest((stage / MANIFEST).read_bytes()).wal_ranges
+    return [segment.name(SEGMENT).encode() for segment in needed_segments(wal_range, SEGMENT)]
+
+
+def _base_backup(
+    connection: psycopg.Connection, cluster: Cluster, where: Path, parent: Path | None
+) -> None:
     options = ["-Ft", "--compress=client-gzip:1", "-Xstream", "--checkpoint=fast", "--no-password"]
-    if parent is not None:
-        options.append(f"--incremental={parent / MANIFEST}")
+    if parent is not None:  # slowed down, or it is done before anybody has switched the segment
+        options += [f"--incremental={parent / MANIFEST}", "--max-rate=8M"]
     where.parent.mkdir(parents=True, exist_ok=True)
     backup = subprocess.Popen(
         [cluster.binaries.path("pg_basebackup"), "-D", str(where), *options],
@@ -141,8 +166,6 @@ def _take(
     with backup:
         _keep_busy(connection, backup)
     assert backup.returncode == 0
-    write_record(where, ident, parent, started)
-    return where
 
 
 def _keep_busy(connection: psycopg.Connection, backup: subprocess.Popen[bytes]) -> None:
@@ -151,7 +174,7 @@ def _keep_busy(connection: psycopg.Connection, backup: subprocess.Popen[bytes]) 
         connection.execute("SELECT pg_logical_emit_message(true, 'test', repeat('busy', 9999))")
         connection.execute("SELECT pg_switch_wal()")
         try:
-            backup.wait(0.02)
+            backup.wait(0.04)
         except subprocess.TimeoutExpired:
             pass
 

@@ -22,8 +22,8 @@ from leitstand.archive.postgres.wal_check import (
     needs,
     unpacked_wal_limit,
 )
-from tests.archive.postgres.backup_scene import Scene
-from tests.archive.postgres.damage import flip, replace
+from tests.archive.postgres.backup_scene import Scene, segments_of
+from tests.archive.postgres.damage import flip, replace, stage_paths
 from tests.archive.postgres.tar_writer import BLOCK, boundaries, read_gz, write_gz
 
 SIZES = st.integers(20, 30).map(lambda power: 1 << power)
@@ -179,3 +179,35 @@ def test_wal_cannot_be_judged_without_the_manifest(scene: Scene, stage: Path) ->
     replace(stage / WAL, (stage / BASE).read_bytes()[:500])
     found = verify_stage(stage, scene.binaries).findings
     assert {f.file for f in found} == {MANIFEST, WAL}
+
+
+def without(archive: bytes, name: bytes) -> bytes:
+    """An archive without the members whose names begin so."""
+    spans = [archive[start:end] for start, end in pairwise(boundaries(archive))]
+    kept = [span for span in spans if not span.startswith(name)]
+    return b"".join(kept) + archive[boundaries(archive)[-1] :]
+
+
+@pytest.mark.parametrize("number", range(3), ids=["full", "first increment", "last increment"])
+def test_every_needed_segment_is_missed(scene: Scene, generation: Path, number: int) -> None:
+    """Case 13: the first, those in the middle, and the last, which the backup ends in."""
+    stage = stage_paths(generation)[number]
+    (stage / SIDECAR).unlink()
+    archive, needed = read_gz(stage / WAL), segments_of(stage)
+    assert len(needed) > 1
+    for name in needed:
+        write_gz(stage / WAL, without(archive, name))
+        (finding,) = verify_stage(stage, scene.binaries).findings
+        assert (finding.file, finding.kind) == (WAL, FindingKind.MISSING)
+        assert finding.problem == f"the WAL segment {name.decode()} is not in the archive"
+
+
+def test_archive_without_any_segment(scene: Scene, stage: Path) -> None:
+    """As when a backup needs one segment only, and just that is lost."""
+    write_gz(stage / WAL, without(read_gz(stage / WAL), b"0000000"))
+    (finding,) = verify_stage(stage, scene.binaries).findings
+    assert finding.kind is FindingKind.MISSING
+    assert "it holds no WAL segment; the backup needs the WAL from 0/" in finding.problem
+    write_gz(stage / WAL, b"")
+    (finding,) = verify_stage(stage, scene.binaries).findings
+    assert (finding.kind, finding.problem) == (FindingKind.DAMAGED, "it holds an empty gzip member")

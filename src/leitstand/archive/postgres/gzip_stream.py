@@ -51,7 +51,7 @@ def inflate(source: Iterable[bytes], limit: int, *, members: bool = False) -> It
             yield piece
         more = _another_member(feed, allowed=members)
     if members and start == left:
-        raise GzipError("an empty gzip member follows after the last one")
+        raise GzipError("it holds an empty gzip member")
 
 
 class _Feed:

@@ -176,7 +176,9 @@ def check_ranges(
 ) -> None:
     """Report missing segments, and records that pg_waldump cannot read in ``directory``."""
     if members.segment_size is None:
-        findings.add(WAL, "it holds no WAL segment", FindingKind.MISSING)
+        needed = ", ".join(_place(wal_range) for wal_range in manifest.wal_ranges[:LISTED])
+        problem = f"it holds no WAL segment; the backup needs {needed or 'at least one'}"
+        findings.add(WAL, problem, FindingKind.MISSING)
         return
     for wal_range in manifest.wal_ranges:
         if _all_present(wal_range, members.segments, members.segment_size, findings):
@@ -198,7 +200,7 @@ def _all_present(wal_range: WalRange, present: set[Segment], size: int, findings
 def _dump(directory: Path, wal_range: WalRange, binaries: Binaries, findings: Findings) -> None:
     start, end = format_lsn(wal_range.start), format_lsn(wal_range.end)
     patience = WALDUMP_PATIENCE + (wal_range.end - wal_range.start) / WALDUMP_SPEED
-    place = f"the WAL from {start} to {end} on time line {wal_range.timeline}"
+    place = _place(wal_range)
     command = [binaries.path("pg_waldump"), "--quiet", f"--path={directory}"]
     command += [f"--timeline={wal_range.timeline}", f"--start={start}", f"--end={end}"]
     try:
@@ -212,3 +214,8 @@ def _dump(directory: Path, wal_range: WalRange, binaries: Binaries, findings: Fi
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()[-300:]
         findings.add(WAL, f"{place} cannot be read: {said or f'status {done.returncode}'}")
+
+
+def _place(wal_range: WalRange) -> str:
+    start, end = format_lsn(wal_range.start), format_lsn(wal_range.end)
+    return f"the WAL from {start} to {end} on time line {wal_range.timeline}"
