@@ -11,7 +11,7 @@ import pytest
 
 from leitstand.store.account import server_account
 from leitstand.store.binaries import Binaries, ProgramsMissingError, embedded_binaries
-from leitstand.store.cluster import Cluster, ClusterError
+from leitstand.store.cluster import Cluster, ClusterError, NoSuchDatabaseError
 from tests.conftest import make_short_dir
 from tests.store.embedded_scene import wait_until
 
@@ -88,6 +88,29 @@ def test_a_refused_setting_is_in_the_detail(cluster: Cluster, home: Path) -> Non
 def test_a_server_that_is_not_ready_in_time_is_ended(cluster: Cluster, home: Path) -> None:
     with pytest.raises(ClusterError, match="in time"):
         cluster.start(home / "s", home / "log", FAST, deadline=0)
+    assert cluster.running_pid() is None
+
+
+def test_statements_can_be_carried_out_without_a_server(cluster: Cluster, home: Path) -> None:
+    statements = ["CREATE ROLE alone", "SELECT count(*) FROM pg_roles WHERE rolname = 'alone'"]
+    printed = cluster.single_user("template1", statements, home / "log", FAST, 60)
+    assert ' 1: count = "1"' in printed
+    assert cluster.running_pid() is None
+
+
+def test_a_statement_that_fails_ends_the_others(cluster: Cluster, home: Path) -> None:
+    statements = ["SELECT 1/0", "CREATE ROLE never"]
+    with pytest.raises(ClusterError) as caught:
+        cluster.single_user("template1", statements, home / "log", FAST, 60)
+    assert "22012 FATAL:  division by zero" in str(caught.value.detail)
+    with pytest.raises(NoSuchDatabaseError):
+        cluster.single_user("nowhere", statements, home / "log", FAST, 60)
+    cluster.single_user("template1", ["CREATE ROLE never"], home / "log", FAST, 60)
+
+
+def test_statements_without_a_server_have_a_deadline(cluster: Cluster, home: Path) -> None:
+    with pytest.raises(ClusterError, match="did not end within 1 s"):
+        cluster.single_user("template1", ["SELECT pg_sleep(600)"], home / "log", FAST, 1)
     assert cluster.running_pid() is None
 
 

@@ -14,7 +14,6 @@ from leitstand.archive import (
     PostgresRotate,
     PostgresVerify,
     RestoreDrill,
-    Source,
 )
 from leitstand.execution import Executor
 from leitstand.settings import Settings
@@ -39,7 +38,6 @@ def archive_settings(settings: Settings) -> ArchiveSettings:
         ),
         drill=DrillSettings(drill.directory.absolute(), queries, drill.timeout),
         bin_dir=backup.bin_dir,
-        role=_role(backup.url.get_secret_value() or settings.database.url.get_secret_value()),
     )
 
 
@@ -85,8 +83,3 @@ async def control_server_address(settings: Settings) -> AsyncIterator[str]:
         return
     async with EmbeddedServer(settings.server.data_dir) as embedded:
         yield embedded.conninfo
-
-
-def _role(url: str) -> str | None:
-    """The user that a URL names; that of the embedded server needs no name."""
-    return Source.parse(url).parameters.get("user") if url else None

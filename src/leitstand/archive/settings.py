@@ -14,9 +14,6 @@ from leitstand.store.account import Account
 from leitstand.store.binaries import Binaries, find_binaries
 from leitstand.store.reachable import reachable_binaries, reachable_directory
 
-LIKELY_ROLES = ("postgres", "leitstand")
-"""Roles that a restored copy probably has, after the one that backups are taken with."""
-
 
 @dataclass(frozen=True)
 class DrillSettings:
@@ -31,8 +28,7 @@ class DrillSettings:
 class ArchiveSettings:
     """Where backups are, with which programs they are made, and for how long they are kept.
 
-    ``bin_dir`` is empty for the programs that come with Leitstand; ``role`` is the one that backups
-    are taken with, if the configuration names it.
+    ``bin_dir`` is empty for the programs that come with Leitstand.
     """
 
     directory: Path
@@ -41,7 +37,6 @@ class ArchiveSettings:
     policy: Policy
     drill: DrillSettings
     bin_dir: str = ""
-    role: str | None = None
 
     @cached_property
     def binaries(self) -> Binaries:
@@ -64,12 +59,6 @@ class ArchiveSettings:
         """The drills' directory, made where ``account`` can reach it."""
         self.drill.directory.parent.mkdir(parents=True, exist_ok=True)
         return reachable_directory(self.drill.directory, account)
-
-    @property
-    def drill_roles(self) -> tuple[str, ...]:
-        """The roles to try in a restored copy."""
-        own = (self.role,) if self.role else ()
-        return (*own, *(role for role in LIKELY_ROLES if role not in own))
 
 
 def no_generation(directory: Path) -> NotFoundError:

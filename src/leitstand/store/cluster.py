@@ -7,10 +7,11 @@ All calls block; they belong in a thread.
 """
 
 import os
+import re
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,12 @@ ORPHAN_PATIENCE = 10.0
 PING_TIMEOUT = 5
 """Seconds that a server may take to answer whether it accepts connections."""
 
+NO_SUCH_DATABASE = "3D000"
+"""The SQLSTATE of a login to a database that does not exist."""
+
+QUIT_PATIENCE = 2.0
+"""Seconds that a single-user process gets to end in order: it leaves shared memory otherwise."""
+
 _children: set[int] = set()
 """The pids of servers that this process started and whose end it has not seen yet."""
 
@@ -39,6 +46,12 @@ class ClusterError(LeitstandError):
     """A PostgreSQL server of ours could not be initialised, started or stopped."""
 
     code = "POSTGRES_SERVER"
+
+
+class NoSuchDatabaseError(ClusterError):
+    """The cluster has no database of that name."""
+
+    code = "POSTGRES_NO_DATABASE"
 
 
 @dataclass(frozen=True)
@@ -87,7 +100,8 @@ class Cluster:
         self._check_socket_path(socket_dir)
         self._clear_the_way()
         log_start = log_file.stat().st_size if log_file.exists() else 0
-        process = self._launch(log_file, {**_socket_settings(socket_dir), **options})
+        settings = _as_arguments({**_socket_settings(socket_dir), **options})
+        process = self._launch(log_file, ["-D", str(self.data), *settings])
         try:
             self._wait_until_ready(process, socket_dir, time.monotonic() + deadline)
         except BaseException as error:
@@ -98,14 +112,50 @@ class Cluster:
         _leave_to_itself(process)
         return process.pid
 
-    def _launch(self, log_file: Path, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        arguments = [f"--{name}={value}" for name, value in settings.items()]
+    def single_user(
+        self,
+        database: str,
+        statements: Sequence[str],
+        log_file: Path,
+        options: Mapping[str, str],
+        deadline: float,
+    ) -> str:
+        """Carry out ``statements``, of one line each, without a server; returns what they print.
+
+        They run as the bootstrap superuser, whatever its name is. PostgreSQL reads no settings of
+        databases and roles in this mode, fires no event trigger and lets nobody else in. Recovery
+        comes first where it is needed. Raises ClusterError with the log's last lines if a statement
+        fails or all is not done ``deadline`` seconds later, NoSuchDatabaseError.
+        """
+        log_start = log_file.stat().st_size if log_file.exists() else 0
+        settings = _as_arguments({**options, "exit_on_error": "on", "log_line_prefix": "%e "})
+        arguments = ["--single", "-D", str(self.data), *settings, database]
+        process = self._launch(log_file, arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        script = "".join(f"{statement}\n" for statement in statements)
+        try:
+            output, _ = process.communicate(script.encode(), timeout=deadline)
+        except subprocess.TimeoutExpired as error:
+            problem = f"PostgreSQL alone on {self.data} did not end within {deadline:g} s"
+            raise ClusterError(problem, detail=_tail(log_file, log_start)) from error
+        finally:
+            _end_alone(process)
+        if process.returncode != 0:
+            raise _failed_alone(self.data, process.returncode, _tail(log_file, log_start))
+        return output.decode(errors="replace")
+
+    def _launch(
+        self,
+        log_file: Path,
+        arguments: Sequence[str],
+        stdin: int = subprocess.DEVNULL,
+        stdout: int | None = None,
+    ) -> subprocess.Popen[bytes]:
         with open(log_file, "ab", opener=_open_log) as log:
             self.account.own(log_file)
             return subprocess.Popen(
-                [self.binaries.path("postgres"), "-D", str(self.data), *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
+                [self.binaries.path("postgres"), *arguments],
+                stdin=stdin,
+                stdout=log if stdout is None else stdout,
                 stderr=log,
                 cwd=self.data,
                 env=_environment(),
@@ -243,6 +293,17 @@ def _socket_settings(socket_dir: Path) -> dict[str, str]:
     return {"unix_socket_directories": f'"{quoted}"', "port": "5432"}
 
 
+def _as_arguments(settings: Mapping[str, str]) -> list[str]:
+    return [f"--{name}={value}" for name, value in settings.items()]
+
+
+def _failed_alone(data: Path, status: int, log: str) -> ClusterError:
+    # By SQLSTATE: the text is in the language of the server.
+    missing = re.search(rf"^{NO_SUCH_DATABASE} ", log, re.MULTILINE)
+    error = NoSuchDatabaseError if missing else ClusterError
+    return error(f"PostgreSQL alone on {data} failed (status {status})", detail=log)
+
+
 def _environment() -> dict[str, str]:
     """The little that PostgreSQL's programs need of our environment.
 
@@ -279,6 +340,20 @@ def _end_child(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             continue
         return
+
+
+def _end_alone(process: subprocess.Popen[bytes]) -> None:
+    """End a single-user process, if it has not ended, and close the pipes to it."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGQUIT)
+        try:
+            process.wait(QUIT_PATIENCE)
+        except subprocess.TimeoutExpired:  # replaying WAL alone, it hears nothing milder
+            process.kill()
+            process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
 
 
 def _open_log(path: str, flags: int) -> int:

@@ -15,7 +15,6 @@ if __name__ == "__main__":
         generation=Path(sys.argv[1]),
         upto="full",
         scratch=Path(sys.argv[2]),
-        roles=("leitstand",),
         queries=[ExpectedAnswer("postgres", "SELECT pg_sleep(600)", "")],
     )
     with interruptible():

@@ -88,7 +88,6 @@ def test_a_query_that_hangs_costs_its_timeout(archive: Archive, short_dir: Path)
         generation=archive.newest.path,
         upto="full",
         scratch=short_dir / "drills",
-        roles=("leitstand",),
         queries=[ExpectedAnswer("postgres", "SELECT pg_sleep(600)", "")],
         phase_timeout=10,
     )

@@ -4,17 +4,19 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from leitstand.archive.drills.copy_check import ExpectedAnswer
-from leitstand.archive.drills.database_drill import DatabaseDrill, run_database_drill
-from leitstand.archive.drills.drill import Drill
+from leitstand.archive.drills.drill_room import drill_room
+from leitstand.archive.drills.isolated_server import isolated_server
 from leitstand.archive.postgres.backup import take_full, take_incremental
+from leitstand.archive.postgres.materialise import materialise
 from leitstand.store.account import server_account
+from leitstand.store.cluster import Cluster
 from leitstand.store.reachable import reachable_binaries
 from tests.archive.drills.conftest import left_in
 from tests.archive_scene import repository
@@ -102,17 +104,24 @@ def hear(publisher: socket.socket) -> int:
         return calls
 
 
-def run(talkative: Talkative, *queries: tuple[str, str]) -> Drill:
+@contextmanager
+def superuser_of_copy(talkative: Talkative) -> Iterator[psycopg.Connection]:
+    """A connection to the copy that may do more than a drill's questions."""
     account = server_account()
-    plan = DatabaseDrill(
-        generation=talkative.generation,
-        upto=os.listdir(talkative.generation / "incremental")[0],
-        scratch=talkative.top / "drills",
-        roles=("nobody_there", "leitstand"),
-        queries=[ExpectedAnswer("postgres", sql, answer) for sql, answer in queries],
-        phase_timeout=60,
-    )
-    return run_database_drill(plan, reachable_binaries(account), account)
+    binaries = reachable_binaries(account)
+    with drill_room(talkative.top / "drills", account, binaries) as room:
+        restored = materialise(
+            talkative.generation, room / "data", binaries, account, room / "tablespaces"
+        )
+        with isolated_server(Cluster(restored.data, binaries, account), room, 60) as server:
+            conninfo = server.conninfo(server.ways_in.superuser, "postgres")
+            with psycopg.connect(conninfo, autocommit=True) as connection:
+                yield connection
+
+
+def one(connection: psycopg.Connection, query: str) -> object:
+    row = connection.execute(query.encode()).fetchone()
+    return None if row is None else row[0]
 
 
 def test_nothing_of_what_the_original_does_happens(talkative: Talkative) -> None:
@@ -121,17 +130,15 @@ def test_nothing_of_what_the_original_does_happens(talkative: Talkative) -> None
     for name in talkative.archived:
         (talkative.top / "archived" / name).unlink()
     hear(talkative.publisher)
-    drill = run(
-        talkative,
-        ("SELECT pg_logical_emit_message(true, 'a', 'commits with no standby') IS NULL", "False"),
-        ("SELECT pg_switch_wal() IS NULL", "False"),
-        ("SHOW max_connections", "20"),
-        ("SELECT subenabled FROM pg_subscription", "True"),
-        ("SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'logical%'", "0"),
-        ("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'archiver'", "0"),
-        ("SELECT setting FROM pg_settings WHERE name = 'shared_preload_libraries'", ""),
-    )
-    assert drill.success, drill.detail
+    with superuser_of_copy(talkative) as copy:
+        assert one(copy, "SELECT pg_logical_emit_message(true, 'a', 'no standby')") is not None
+        assert one(copy, "SELECT pg_switch_wal()") is not None
+        assert one(copy, "SHOW max_connections") == "20"
+        assert one(copy, "SELECT subenabled FROM pg_subscription") is True
+        assert one(copy, "SHOW shared_preload_libraries") == ""
+        activity = "SELECT count(*) FROM pg_stat_activity WHERE backend_type"
+        assert one(copy, f"{activity} LIKE 'logical%'") == 0
+        assert one(copy, f"{activity} = 'archiver'") == 0
     assert talkative.archived == []
     assert hear(talkative.publisher) == 0
     assert left_in(talkative.top / "drills") == []
@@ -140,19 +147,15 @@ def test_nothing_of_what_the_original_does_happens(talkative: Talkative) -> None
 def test_the_originals_tablespaces_are_not_touched(talkative: Talkative) -> None:
     """Cases 17 and 18."""
     before = state(talkative.top)
-    drill = run(
-        talkative,
-        ("SELECT count(*) FROM entry", "10"),
-        ("SELECT count(*) FROM spaced", "10"),
-        ("INSERT INTO spaced VALUES (11) RETURNING id", "11"),
-        ("SELECT count(*) FROM spaced", "11"),
-        (
-            "SELECT count(*) FROM pg_tablespace"
-            f" WHERE pg_tablespace_location(oid) LIKE '{talkative.top}/drills/drill-%'",
-            "2",
-        ),
-    )
-    assert drill.success, drill.detail
+    with superuser_of_copy(talkative) as copy:
+        assert one(copy, "SELECT count(*) FROM entry") == 10
+        assert one(copy, "INSERT INTO spaced VALUES (11) RETURNING id") == 11
+        assert one(copy, "SELECT count(*) FROM spaced") == 11
+        (places,) = copy.execute(
+            "SELECT array_agg(pg_tablespace_location(oid)) FROM pg_tablespace WHERE oid >= 16384"
+        ).fetchone() or ([],)
+        assert len(places) == len(SPACES)
+        assert all(place.startswith(f"{talkative.top}/drills/drill-") for place in places)
     assert state(talkative.top) == before
 
 

@@ -31,10 +31,14 @@ class ExpectedAnswer:
 
 
 def ask(server: IsolatedServer, query: ExpectedAnswer, deadline: float) -> None:
-    """Run one query in the copy; raises CopyCheckError unless the answer is the expected one."""
+    """Run one query in the copy; raises CopyCheckError unless the answer is the expected one.
+
+    The query is asked without a superuser's rights: what it names may be a view or call a function
+    made by somebody who could not run programs on the original.
+    """
     try:
         with psycopg.connect(
-            server.conninfo(query.database),
+            server.conninfo(server.ways_in.reader, query.database),
             connect_timeout=10,
             options=f"-c statement_timeout={int(deadline * 1000)}",
         ) as connection:
@@ -54,13 +58,14 @@ def ask(server: IsolatedServer, query: ExpectedAnswer, deadline: float) -> None:
 
 def answers_select_one(server: IsolatedServer, deadline: float) -> None:
     """The least that a database must do."""
-    ask(server, ExpectedAnswer("postgres", "SELECT 1", "1"), deadline)
+    ask(server, ExpectedAnswer(server.ways_in.database, "SELECT 1", "1"), deadline)
 
 
 def check_structure(server: IsolatedServer, deadline: float) -> None:
     """Have pg_amcheck read every table and index of every database; raises CopyCheckError.
 
     The extension amcheck is installed in the copy where it is missing; the original is not touched.
+    It takes a superuser. Functions of indexes are not called: that would need --heapallindexed.
     """
     try:
         done = subprocess.run(
@@ -71,7 +76,8 @@ def check_structure(server: IsolatedServer, deadline: float) -> None:
                 "--no-password",
                 f"--host={server.socket_dir}",
                 "--port=5432",
-                f"--username={server.role}",
+                f"--username={server.ways_in.superuser}",
+                f"--maintenance-db={server.ways_in.database}",
             ],
             env={"LC_ALL": "C"},
             capture_output=True,

@@ -42,13 +42,12 @@ class DatabaseDrill:
     """What to drill: a generation up to a stage, with which questions, how long a phase may take.
 
     ``scratch`` is a directory of Leitstand's own with room for the whole database that PostgreSQL's
-    account can reach; ``roles`` are those that may exist in the copy.
+    account can reach.
     """
 
     generation: Path
     upto: str
     scratch: Path
-    roles: Sequence[str]
     queries: Sequence[ExpectedAnswer] = ()
     phase_timeout: float = 3600.0
     amcheck: bool = True
@@ -86,7 +85,11 @@ class Stopwatch:
 
 
 RECOVERY = ("unpack", "combine", "start", "answer")
-"""The phases that a real recovery would have, too."""
+"""The phases that a real recovery would have, too.
+
+``start`` replays the WAL, disarms the copy and starts the server. What a real start does not have,
+the end and second start of PostgreSQL, takes about 0.1 s (measured, without WAL and with 0.5 GB).
+"""
 
 
 def run_database_drill(
@@ -132,7 +135,7 @@ def _restore(
 def _prove(drill: DatabaseDrill, room: Path, cluster: Cluster, watch: Stopwatch) -> None:
     with ExitStack() as stack:
         with watch.phase("start") as limit:
-            server = stack.enter_context(isolated_server(cluster, room, drill.roles, limit))
+            server = stack.enter_context(isolated_server(cluster, room, limit))
         with watch.phase("answer") as limit:
             answers_select_one(server, limit)
         with watch.phase("queries") as limit:

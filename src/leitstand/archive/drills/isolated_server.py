@@ -3,26 +3,27 @@
 The copy carries all that the original was set up to do: archive its WAL, follow a primary,
 subscribe to publishers, wait for synchronous standbys, load libraries. That is switched off on the
 command line, which outweighs every file of the copy; the copy's own configuration files are not
-read at all.
+read at all. Settings in the catalog outweigh the command line: they are removed (``disarm``) before
+the server starts.
 
-Not covered: settings kept in the catalog for a database or a role (ALTER DATABASE, ALTER ROLE …
-SET) outweigh the command line in their sessions. A login event trigger that the original enables
-in this way runs in the copy, too.
+What remains is code in the copy's tables and views: the functions of what is asked. Questions are
+therefore asked as a role that cannot run programs, read files or load libraries.
 """
 
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 
+from leitstand.archive.drills.disarm import WaysIn, disarm
 from leitstand.archive.drills.drill_room import SOCKET_PREFIX
-from leitstand.errors import LeitstandError
 from leitstand.store.account import Account
 from leitstand.store.cluster import Cluster, ClusterError
 
@@ -62,53 +63,42 @@ MODEST = {
 }
 """A copy that is thrown away needs neither the original's memory nor durability."""
 
-SIGNAL_FILES = ("standby.signal", "recovery.signal")
-LIVE_SETTINGS = "postgresql.auto.conf"
-
-
-class NoRoleError(LeitstandError):
-    """No role is known that may log in to the copy and look at everything."""
-
-    code = "NO_ROLE"
-
 
 @dataclass(frozen=True)
 class IsolatedServer:
-    """A running copy."""
+    """A running copy, and who may log in to it."""
 
     cluster: Cluster
     socket_dir: Path
-    role: str
+    ways_in: WaysIn
 
-    def conninfo(self, dbname: str = "postgres") -> str:
+    def conninfo(self, role: str, dbname: str) -> str:
         """The way to a database of the copy, within the copy's own directory."""
         return psycopg.conninfo.make_conninfo(
-            host=str(self.socket_dir), port=5432, user=self.role, dbname=dbname
+            host=str(self.socket_dir), port=5432, user=role, dbname=dbname
         )
 
 
 @contextmanager
-def isolated_server(
-    cluster: Cluster, scratch: Path, roles: Sequence[str], deadline: float
-) -> Iterator[IsolatedServer]:
-    """Start a server on the copy ``cluster`` for as long as the context lasts.
+def isolated_server(cluster: Cluster, scratch: Path, deadline: float) -> Iterator[IsolatedServer]:
+    """Recover the copy ``cluster``, disarm it, and keep a server on it while the context lasts.
 
     ``scratch`` takes configuration and log. Whoever reaches the socket may log in as anyone, so it
-    is in a directory that is closed to other users. One of ``roles`` must exist in the copy.
-    Recovery and start together get ``deadline`` seconds. Raises ClusterError with the server's last
-    words, NoRoleError.
+    is in a directory that is closed to other users. Recovery and start together get ``deadline``
+    seconds. Raises ClusterError with the server's last words.
     """
-    _disarm(cluster.data)
     options = {
         **ISOLATION,
         **MODEST,
         **_needed_by_recovery(cluster),
         **_own_files(scratch, cluster.account),
     }
+    log_file, until = scratch / "postgres.log", time.monotonic() + deadline
+    ways_in = disarm(cluster, options, log_file, deadline)
     with _socket_dir(cluster.account) as socket_dir:
         try:
-            cluster.start(socket_dir, scratch / "postgres.log", options, deadline)
-            yield IsolatedServer(cluster, socket_dir, _superuser(cluster, socket_dir, roles))
+            cluster.start(socket_dir, log_file, options, max(0.1, until - time.monotonic()))
+            yield IsolatedServer(cluster, socket_dir, ways_in)
         finally:
             cluster.stop(deadline=5.0)
 
@@ -122,12 +112,6 @@ def _socket_dir(account: Account) -> Iterator[Path]:
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
-
-
-def _disarm(data: Path) -> None:
-    """Remove what would make the copy a standby, and what ALTER SYSTEM had set on the original."""
-    for name in (*SIGNAL_FILES, LIVE_SETTINGS):
-        (data / name).unlink(missing_ok=True)
 
 
 def _own_files(scratch: Path, account: Account) -> dict[str, str]:
@@ -167,25 +151,3 @@ def _needed_by_recovery(cluster: Cluster) -> dict[str, str]:
         "max_prepared_transactions": found.get("max_prepared_xacts", "0"),
         "max_locks_per_transaction": found.get("max_locks_per_xact", "64"),
     }
-
-
-def _superuser(cluster: Cluster, socket_dir: Path, roles: Sequence[str]) -> str:
-    """The name of a superuser of the copy, asked by whichever of ``roles`` may log in."""
-    refusals = []
-    for role in roles:
-        conninfo = psycopg.conninfo.make_conninfo(cluster.conninfo(socket_dir), user=role)
-        try:
-            with psycopg.connect(conninfo, connect_timeout=10) as connection:
-                row = connection.execute(
-                    "SELECT rolname FROM pg_roles WHERE rolsuper AND rolcanlogin ORDER BY oid"
-                ).fetchone()
-        except psycopg.OperationalError as error:
-            refusals.append(str(error).strip())
-            continue
-        if row is not None:
-            return str(row[0])
-    raise NoRoleError(
-        f"none of the roles {', '.join(roles)} can log in to the restored copy",
-        detail="\n".join(refusals) or None,
-        remedy="Name the role that backups are taken with in backup.postgres.url.",
-    )

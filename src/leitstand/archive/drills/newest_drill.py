@@ -39,7 +39,6 @@ def drill_database(
         generation=chosen,
         upto=stages[-1].name,
         scratch=archive.drill_scratch(account),
-        roles=archive.drill_roles,
         queries=archive.drill.queries,
         phase_timeout=archive.drill.phase_timeout,
     )
