@@ -23,6 +23,8 @@ from tests.archive_scene import repository
 from tests.conftest import FAST_OPTIONS, make_short_dir, start_postgres
 
 SPACES = ("plain", "with space")
+ORIGINS = 15
+"""Publishers that the original follows, more than PostgreSQL has room for by default."""
 LATER = "shared_preload_libraries = 'no_such_library'\nsynchronous_standby_names = 'nobody'\n"
 """What the original would stumble over itself at its next start."""
 
@@ -58,7 +60,10 @@ def take(top: Path, publisher: socket.socket) -> Talkative:
         account.own(top / name)
     server = start_postgres(top)
     server.stop()
-    own = f"max_connections = 500\narchive_mode = on\narchive_command = 'touch {top}/archived/%f'\n"
+    own = (
+        f"max_connections = 500\narchive_mode = on\narchive_command = 'touch {top}/archived/%f'\n"
+        f"max_active_replication_origins = {2 * ORIGINS}\n"
+    )
     configuration = server.cluster.data / "postgresql.conf"
     with configuration.open("a") as file:
         file.write(own)
@@ -89,6 +94,9 @@ def prepare(connection: psycopg.Connection, top: Path, port: int) -> None:
         " PUBLICATION p WITH (connect = false)".encode()
     )
     connection.execute("ALTER SUBSCRIPTION s ENABLE")
+    for number in range(ORIGINS):
+        connection.execute("SELECT pg_replication_origin_create(%s)", [f"o{number}"])
+        connection.execute("SELECT pg_replication_origin_advance(%s, '0/100')", [f"o{number}"])
     connection.execute("ALTER SYSTEM SET shared_preload_libraries = 'no_such_library'")
 
 
@@ -134,6 +142,8 @@ def test_nothing_of_what_the_original_does_happens(talkative: Talkative) -> None
         assert one(copy, "SELECT pg_logical_emit_message(true, 'a', 'no standby')") is not None
         assert one(copy, "SELECT pg_switch_wal()") is not None
         assert one(copy, "SHOW max_connections") == "20"
+        origins = "pg_replication_origin_status WHERE external_id LIKE 'o%'"
+        assert one(copy, f"SELECT count(*) FROM {origins}") == ORIGINS
         assert one(copy, "SELECT subenabled FROM pg_subscription") is True
         assert one(copy, "SHOW shared_preload_libraries") == ""
         activity = "SELECT count(*) FROM pg_stat_activity WHERE backend_type"

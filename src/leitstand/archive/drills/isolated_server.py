@@ -63,6 +63,11 @@ MODEST = {
 }
 """A copy that is thrown away needs neither the original's memory nor durability."""
 
+ORIGINS = "1000"
+"""Replication origins that a copy may have: more than anybody follows, in 60 kB."""
+ORIGINS_APART_SINCE = 18
+"""The version that stopped counting origins by max_replication_slots."""
+
 
 @dataclass(frozen=True)
 class IsolatedServer:
@@ -131,6 +136,7 @@ def _needed_by_recovery(cluster: Cluster) -> dict[str, str]:
     """Limits below which recovery itself would fail, as the original had them.
 
     pg_controldata names them (in the C locale) ``max_prepared_xacts`` and ``max_locks_per_xact``.
+    It does not know how many publishers the original followed: recovery has their positions, too.
     """
     done = subprocess.run(
         [cluster.binaries.path("pg_controldata"), str(cluster.data)],
@@ -147,7 +153,9 @@ def _needed_by_recovery(cluster: Cluster) -> dict[str, str]:
             detail=done.stderr.strip(),
         )
     found = dict(re.findall(r"^(max_\w+) setting:\s+(\d+)$", done.stdout, re.MULTILINE))
+    since_18 = cluster.binaries.major >= ORIGINS_APART_SINCE
     return {
+        "max_active_replication_origins" if since_18 else "max_replication_slots": ORIGINS,
         "max_prepared_transactions": found.get("max_prepared_xacts", "0"),
         "max_locks_per_transaction": found.get("max_locks_per_xact", "64"),
     }
