@@ -58,16 +58,16 @@ def test_programs(tmp_path: Path) -> None:
     assert "of version 16" in told(postgres_programs(str(tmp_path)))
 
 
-def test_control_database(conninfo: str, postgres: Postgres) -> None:
-    assert control_database(conninfo).ok
+async def test_control_database(conninfo: str, postgres: Postgres) -> None:
+    assert (await control_database(conninfo)).ok
     with psycopg.connect(conninfo) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    assert "version 9999" in told(control_database(conninfo))
+    assert "version 9999" in told(await control_database(conninfo))
     with psycopg.connect(conninfo) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '0000'")
-    assert "is needed" in told(control_database(conninfo))
-    assert told(control_database(postgres.conninfo())) == "it is empty"
-    nowhere = control_database("host=/nowhere password=secret")
+    assert "is needed" in told(await control_database(conninfo))
+    assert told(await control_database(postgres.conninfo())) == "it is empty"
+    nowhere = await control_database("host=/nowhere password=secret")
     assert "does not answer" in told(nowhere)
     assert "secret" not in str(nowhere)
 

@@ -197,8 +197,8 @@ async def test_a_cancelled_start_leaves_nothing(data_dir: Path) -> None:
     start.cancel()
     with pytest.raises(asyncio.CancelledError):
         await start
-    assert cluster_below(data_dir).running_pid() is None
-    assert processes_about(data_dir) == []
+    assert not (data_dir / "postgres/cluster").exists()
+    await asyncio.to_thread(wait_until, lambda: processes_about(data_dir) == [])
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
@@ -229,7 +229,8 @@ async def test_watching_brings_it_back(used_dir: Path) -> None:
         watch.cancel()
         with pytest.raises(asyncio.CancelledError):
             await watch
-        assert not await server.ensure_running()
+        await server.ensure_running()  # the watch may have been cancelled in the middle of a start
+        assert answer(server.conninfo) == ("leitstand", "leitstand")
 
 
 async def test_any_path_will_do(short_dir: Path, pristine: Path) -> None:

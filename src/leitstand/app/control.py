@@ -1,8 +1,7 @@
 """Opens the control database and puts the ledgers on it; what every command begins with."""
 
-import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -28,8 +27,8 @@ from leitstand.jobs import (
 )
 from leitstand.settings import LoadedSettings, Settings
 from leitstand.store.database import Database
-from leitstand.store.embedded import EmbeddedServer
-from leitstand.store.schema import upgrade
+from leitstand.store.embedded import STOP_PATIENCE, EmbeddedServer
+from leitstand.store.schema import bring_up_to_date
 
 GRACE_SHARE = 0.5
 """Share of the shutdown grace that a command gets between SIGTERM and SIGKILL."""
@@ -65,10 +64,15 @@ class Control:
 
 
 @asynccontextmanager
-async def open_control(loaded: LoadedSettings) -> AsyncIterator[Control]:
-    """The control database with its schema up to date; the embedded one is started if needed."""
-    async with _server(loaded.settings) as (conninfo, embedded):
-        await asyncio.to_thread(upgrade, conninfo)
+async def open_control(
+    loaded: LoadedSettings, patience: Callable[[], float] = lambda: STOP_PATIENCE
+) -> AsyncIterator[Control]:
+    """The control database with its schema up to date; the embedded one is started if needed.
+
+    ``patience`` tells at the end how many seconds stopping the embedded one may take.
+    """
+    async with _server(loaded.settings, patience) as (conninfo, embedded):
+        await bring_up_to_date(conninfo)
         settings = loaded.settings.database
         async with Database(
             conninfo, pool_size=settings.pool_size, deadline=settings.timeout
@@ -77,12 +81,14 @@ async def open_control(loaded: LoadedSettings) -> AsyncIterator[Control]:
 
 
 @asynccontextmanager
-async def _server(settings: Settings) -> AsyncIterator[tuple[str, EmbeddedServer | None]]:
+async def _server(
+    settings: Settings, patience: Callable[[], float]
+) -> AsyncIterator[tuple[str, EmbeddedServer | None]]:
     url = settings.database.url.get_secret_value()
     if url:
         yield url, None
         return
-    async with EmbeddedServer(settings.server.data_dir) as embedded:
+    async with EmbeddedServer(settings.server.data_dir, patience=patience) as embedded:
         yield embedded.conninfo, embedded
 
 

@@ -65,9 +65,9 @@ def _backups(settings: Settings) -> list[Finding]:
 async def _databases(settings: Settings) -> list[Finding]:
     try:
         async with _control_address(settings) as conninfo:
-            found = await asyncio.to_thread(control_database, conninfo)
-            asked = await _of_ledgers(settings, conninfo) if found.ok else []
-            return [found, *asked, *await _of_source(settings)]
+            # Together, since both may be slow to fail.
+            found = await asyncio.gather(_of_control(settings, conninfo), _of_source(settings))
+            return [*found[0], *found[1]]
     except LeitstandError as error:
         return [from_error("control database", error)]
 
@@ -90,6 +90,11 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except PermissionError:  # it is there, for somebody else; the attempt will say so
         return True
+
+
+async def _of_control(settings: Settings, conninfo: str) -> list[Finding]:
+    found = await control_database(conninfo)
+    return [found, *(await _of_ledgers(settings, conninfo) if found.ok else [])]
 
 
 async def _of_source(settings: Settings) -> list[Finding]:

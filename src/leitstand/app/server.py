@@ -1,16 +1,14 @@
 """A whole control server: loop, HTTP, self-protection, the embedded database's watch."""
 
 import asyncio
-import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-import structlog
-
 from leitstand import __version__
 from leitstand.app.configuration_check import check_configuration
 from leitstand.app.control import Control, open_control, worker_environment
+from leitstand.app.ending import Ending
 from leitstand.app.jobs_as_code import apply_configuration
 from leitstand.app.status import gather_status
 from leitstand.archive import BackupMetrics, DrillMetrics, GenerationState, list_generations
@@ -37,8 +35,6 @@ from leitstand.protection import (
 from leitstand.settings import LoadedSettings, Settings
 from leitstand.web import Site, bind, build_site, serving
 
-log = structlog.get_logger(__name__)
-
 WORKER_FACTORY = "leitstand.app.worker:make_executor"
 WATCH_INTERVAL = 2.0
 """Seconds between two looks at the embedded database."""
@@ -48,21 +44,34 @@ async def serve(loaded: LoadedSettings, announce: Callable[[str], None]) -> int:
     """Run a control server until SIGTERM or SIGINT; a second signal kills what still runs.
 
     ``announce`` gets the address once it answers. Returns how many runs could not be ended.
+    Raises ClusterError if the embedded database does not stop.
     """
     check_configuration(loaded.settings)
-    host, port = loaded.settings.server.address
+    ending = Ending(loaded.settings.loop.shutdown_grace)
+    ending.listen()
     async with AsyncExitStack() as stack:
-        listener = stack.enter_context(bind(host, port))
-        control = await stack.enter_async_context(open_control(loaded))
-        await apply_configuration(control)
-        server = _control_server(control)
-        stop = _stop_on_signals(control, server)
-        site = build_site(_site(control, server))
-        await stack.enter_async_context(serving(site, listener))
-        await stack.enter_async_context(_beside(await _duties(control, server)))
-        shown, port = listener.getsockname()[:2]
-        announce(f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/")
-        return await server.run(stop)
+        server = await ending.unless_asked(_started(loaded, announce, ending, stack))
+        return 0 if server is None else await server.run(ending.stop)
+
+
+async def _started(
+    loaded: LoadedSettings,
+    announce: Callable[[str], None],
+    ending: Ending,
+    stack: AsyncExitStack,
+) -> ControlServer:
+    """Open and begin all that a server needs; ``stack`` closes it."""
+    listener = stack.enter_context(bind(*loaded.settings.server.address))
+    control = await stack.enter_async_context(open_control(loaded, ending.left))
+    ending.hurry = control.children.kill_all
+    await apply_configuration(control)
+    server = _control_server(control)
+    site = build_site(_site(control, server))
+    await stack.enter_async_context(serving(site, listener))
+    await stack.enter_async_context(_beside(await _duties(control, server)))
+    host, port = listener.getsockname()[:2]
+    announce(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+    return server
 
 
 def _control_server(control: Control) -> ControlServer:
@@ -176,21 +185,3 @@ async def _beside(duties: list[Coroutine[Any, Any, None]]) -> AsyncIterator[None
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _stop_on_signals(control: Control, server: ControlServer) -> asyncio.Event:
-    """An event that the first SIGTERM or SIGINT sets; the next one kills all children at once."""
-    stop = asyncio.Event()
-
-    def stop_or_hurry() -> None:
-        if not stop.is_set():
-            log.info("stopping: runs are cancelled", instance=server.instance)
-            stop.set()
-        else:
-            log.warning("asked twice: runs are killed", instance=server.instance)
-            control.children.kill_all()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop_or_hurry)
-    return stop

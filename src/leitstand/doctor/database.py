@@ -3,21 +3,22 @@
 import psycopg
 
 from leitstand.doctor.finding import Finding, sound, wrong
+from leitstand.errors import UnavailableError
 from leitstand.masking import mask_url
-from leitstand.store.schema import current_version, newest_version
+from leitstand.store.schema import newest_version, version_of
 
 NAME = "control database"
 
 
-def control_database(conninfo: str) -> Finding:
-    """Ask it for its schema's version; changes nothing. Blocks for 10 s at most."""
+async def control_database(conninfo: str) -> Finding:
+    """Ask it for its schema's version, for 10 s at most; changes nothing."""
     try:
-        with psycopg.connect(conninfo, connect_timeout=10) as connection:
-            version = current_version(connection)
-    except psycopg.Error as error:
+        version = await version_of(conninfo)
+    except (UnavailableError, psycopg.Error) as error:
+        said = getattr(error, "detail", None) or str(error).strip()
         return wrong(
             NAME,
-            f"it does not answer: {mask_url(str(error).strip())}",
+            f"it does not answer: {mask_url(said)}",
             "See that it runs, and that database.url is right.",
         )
     return _schema(version, newest_version())

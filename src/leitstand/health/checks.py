@@ -1,5 +1,6 @@
 """The checks of a control server: database, queue, loop, room for backups."""
 
+import asyncio
 import shutil
 import time
 from collections.abc import Callable
@@ -35,9 +36,18 @@ def loop_alive(last_completed: Callable[[], float], tick: float) -> Check:
 def room_for_backups(directory: Path, needed: int = ROOM) -> Check:
     """The file system of the backup directory has ``needed`` bytes free."""
 
-    async def check() -> None:
+    def free_bytes() -> int:
         existing = next(path for path in (directory, *directory.parents) if path.is_dir())
-        free = shutil.disk_usage(existing).free
+        return shutil.disk_usage(existing).free
+
+    looking: asyncio.Task[int] | None = None
+
+    async def check() -> None:
+        nonlocal looking
+        if looking is None or looking.done():
+            looking = asyncio.create_task(asyncio.to_thread(free_bytes))
+        # A network file system that hangs must not take a further thread with each question.
+        free = await asyncio.shield(looking)
         if free < needed:
             raise NotReadyError(
                 f"only {free >> 20} MiB free where the backups go, {needed >> 20} MiB wanted"

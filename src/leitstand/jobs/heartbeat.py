@@ -14,17 +14,21 @@ from enum import Enum, auto
 
 import psycopg
 import structlog
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import dict_row
 
 from leitstand.jobs.held_run import HeldRuns, StopReason
 from leitstand.jobs.loop_settings import LoopSettings
-from leitstand.store.database import connection_options, load_queries
+from leitstand.store.connection import Connection, connection_options
+from leitstand.store.database import load_queries
 
 log = structlog.get_logger(__name__)
 queries = load_queries(__file__)
 
 BEAT_DEADLINE = 5.0
 """Seconds that one heartbeat may take, connecting included."""
+
+STOP_PATIENCE = 0.5
+"""Seconds that the end waits for a beat: a server that ends has no time for a slow database."""
 
 SKEW_LIMIT = 5.0
 """Seconds between this machine's clock and the database's above which a warning is due."""
@@ -70,7 +74,7 @@ class Heartbeat:
         self._on_news = on_news
         self._clock = clock
         self._stop = threading.Event()
-        self._connection: psycopg.AsyncConnection[DictRow] | None = None
+        self._connection: Connection | None = None
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:
@@ -78,21 +82,25 @@ class Heartbeat:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, waiting for a beat that is under way (at most its deadline)."""
+        """End; a beat that is under way for longer than STOP_PATIENCE is left behind.
+
+        It has no consequences any more: what its server holds may belong to the next life.
+        """
         self._stop.set()
-        self._thread.join(BEAT_DEADLINE + 1)
+        self._thread.join(STOP_PATIENCE)
 
     def _run(self) -> None:
         with asyncio.Runner() as runner:
             while not self._stop.is_set():
                 runner.run(self.run_once())
-                self.fence()
                 self._wait()
             runner.run(self._disconnect())
 
     def _wait(self) -> None:
         """Sleep until the next beat, waking in between to judge runs that went unvouched."""
         until = time.monotonic() + self._settings.heartbeat
+        if not self._stop.is_set():
+            self.fence()
         while (left := until - time.monotonic()) > 0:
             if self._stop.wait(min(left, self._settings.fence_after / 10)):
                 return
@@ -112,7 +120,8 @@ class Heartbeat:
         for held in self._runs:
             if held.lease.run_id in beat.beaten:
                 held.vouch(sent)
-        self._act(beat, held_now)
+        if not self._stop.is_set():
+            self._act(beat, held_now)
         return beat
 
     def fence(self) -> None:
@@ -161,9 +170,9 @@ class Heartbeat:
             cancelled=frozenset(row["cancelled"]),
         )
 
-    async def _connected(self) -> psycopg.AsyncConnection[DictRow]:
+    async def _connected(self) -> Connection:
         if self._connection is None or self._connection.closed:
-            self._connection = await psycopg.AsyncConnection[DictRow].connect(
+            self._connection = await Connection.connect(
                 self._conninfo, row_factory=dict_row, **connection_options(BEAT_DEADLINE)
             )
             await self._connection.execute(f"SET statement_timeout = {int(BEAT_DEADLINE * 1000)}")

@@ -6,8 +6,9 @@ import secrets
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 import psycopg
 import structlog
@@ -26,7 +27,10 @@ from leitstand.store.listener import Listener
 log = structlog.get_logger(__name__)
 
 WRITE_DEADLINE = 30.0
-"""Seconds that a server which ends takes to write the results of its runs."""
+"""Seconds at most that a server which ends takes to write the results of its runs."""
+
+LAST_MOMENT = 1.0
+"""Seconds that results and farewell get at least, also when the runs have used up the grace."""
 
 
 def new_instance(configured: str = "") -> str:
@@ -59,6 +63,7 @@ class ControlServer:
         self._full_pass = True
         self._planned_at: float | None = None
         self._renew = False
+        self._ends_at: float | None = None
         self.instance = new_instance(name)
         self.outcomes: Counter[str] = Counter()
         self.late_results = 0
@@ -69,14 +74,16 @@ class ControlServer:
     async def run(self, stop: asyncio.Event) -> int:
         """Work until ``stop`` is set, then cancel what runs and end.
 
-        Returns how many runs could not be ended within the grace period or whose end could not
-        be written; those stay ``running`` until others release them.
+        Runs and the writing of their results share the grace period, so that a database that
+        hangs does not hold up the end. Returns how many runs could not be ended in it or whose end
+        could not be written; those stay ``running`` until others release them.
         """
         async with self._background():
-            await self._recover()
+            await _until_set(stop, self._recover())
             while not stop.is_set():
                 await self._live(stop)
-            return await self._recorder.settle(WRITE_DEADLINE) + len(self.passes.tasks)
+            unwritten, _ = await asyncio.gather(self._settle(), self._deregister())
+            return unwritten + len(self.passes.tasks)
 
     @property
     def draining(self) -> bool:
@@ -92,21 +99,30 @@ class ControlServer:
 
     async def _live(self, stop: asyncio.Event) -> None:
         """Register under a new name, beat and pass; until asked to stop or struck off."""
-        if not await self._register(stop):
+        await _until_set(stop, self._register())
+        if stop.is_set():
             return
         heartbeat = self._heartbeat()
         heartbeat.start()
         try:
-            await self._pass_until_ended(stop)
-            await self._end_runs(StopReason.SHUTDOWN if stop.is_set() else StopReason.LEASE_LOST)
+            await self._work(stop)
         finally:
             await asyncio.to_thread(heartbeat.stop)
-        await self._deregister()
 
-    async def _register(self, stop: asyncio.Event) -> bool:
+    async def _work(self, stop: asyncio.Event) -> None:
+        """Pass until the end of this life, and end what runs then."""
+        passing = asyncio.create_task(self._pass_until_ended(stop))
+        try:
+            await _first_of(stop, passing)  # a pass that hangs does not hold up the end
+            reason = StopReason.SHUTDOWN if stop.is_set() else StopReason.LEASE_LOST
+            await self._end_runs(reason, passing)
+        finally:
+            await _cancelled(passing)
+
+    async def _register(self) -> None:
         """Keep trying while the database is away: it will come back at night, too."""
-        self._renew = False
-        while not stop.is_set():
+        self._renew, self._ends_at = False, None
+        while True:
             self.instance = new_instance(self._name)
             try:
                 await self._domain.servers.register(
@@ -118,17 +134,20 @@ class ControlServer:
                 )
             except (LeitstandError, psycopg.Error) as error:
                 log.warning("cannot register", error=str(error).strip())
-                await _first_of(stop, seconds=1.0)
+                await asyncio.sleep(1.0)
             else:
                 log.info("registered", instance=self.instance)
-                return True
-        return False
+                return
+
+    async def _settle(self) -> int:
+        patience = max(LAST_MOMENT, self._time_left() - LAST_MOMENT)
+        return await self._recorder.settle(min(WRITE_DEADLINE, patience))
 
     async def _deregister(self) -> None:
         if self.passes.tasks:
             return  # the row says who left these runs behind
         try:
-            await self._domain.servers.deregister(self.instance)
+            await self._domain.servers.deregister(self.instance, LAST_MOMENT)
         except (LeitstandError, psycopg.Error) as error:
             log.warning("cannot deregister", error=str(error).strip())
 
@@ -165,18 +184,29 @@ class ControlServer:
             return self._settings.tick
         return min(self._settings.tick, max(0.01, planned))
 
-    async def _end_runs(self, reason: StopReason) -> None:
+    async def _end_runs(self, reason: StopReason, passing: asyncio.Task[None]) -> None:
         """Cancel all runs and wait for them, at most the grace period."""
+        self._ends_at = time.monotonic() + self._settings.shutdown_grace
+        if reason is StopReason.SHUTDOWN:
+            self.passes.end()
         for held in self._runs:
             if held.executing:
                 held.stop(reason)
+        # A step under way may have started a run that we do not know of yet.
+        await asyncio.wait([passing], timeout=self._time_left())
         tasks = self.passes.tasks
         if not tasks:
             return
-        _, left = await asyncio.wait(tasks, timeout=self._settings.shutdown_grace)
+        _, left = await asyncio.wait(tasks, timeout=self._time_left())
         if left:
             names = sorted(task.get_name() for task in left)
             log.warning("runs are still active; they are left to their lease", runs=names)
+
+    def _time_left(self) -> float:
+        """Seconds of the grace period that are left; all of it before the end has begun."""
+        if self._ends_at is None:
+            return self._settings.shutdown_grace
+        return max(0.0, self._ends_at - time.monotonic())
 
     # -- beside the passes --------------------------------------------------------------------
 
@@ -258,12 +288,35 @@ class ControlServer:
             log.warning("kept results could not be written yet", error=str(error).strip())
 
 
-async def _first_of(*events: asyncio.Event, seconds: float) -> bool:
-    """Wait until one of the events is set, at most ``seconds``; whether one was."""
-    waiters = [asyncio.ensure_future(event.wait()) for event in events]
+async def _first_of(
+    *awaited: asyncio.Event | asyncio.Task[None], seconds: float | None = None
+) -> bool:
+    """Wait until an event is set or a task done, at most ``seconds``; whether that happened."""
+    waiters = {
+        asyncio.ensure_future(one.wait()) if isinstance(one, asyncio.Event) else one: one
+        for one in awaited
+    }
     try:
         done, _ = await asyncio.wait(waiters, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for waiter in waiters:
-            waiter.cancel()
+        for waiter, one in waiters.items():
+            if waiter is not one:
+                waiter.cancel()
     return bool(done)
+
+
+async def _until_set(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Do ``work``, but cancel it once ``stop`` is set."""
+    task = asyncio.create_task(work)
+    try:
+        await _first_of(stop, task)
+    finally:
+        await _cancelled(task)
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    """Cancel ``task`` unless it is done; raises what it raised."""
+    task.cancel()
+    await asyncio.wait([task])
+    if not task.cancelled():
+        task.result()

@@ -9,7 +9,7 @@ import structlog
 
 from leitstand.errors import LeitstandError
 from leitstand.jobs.domain import Domain
-from leitstand.jobs.held_run import HeldRun, HeldRuns
+from leitstand.jobs.held_run import HeldRun, HeldRuns, StopReason
 from leitstand.jobs.loop_settings import LoopSettings
 from leitstand.jobs.queue import FinishedRun
 from leitstand.jobs.rescuer import Rescuer
@@ -42,6 +42,7 @@ class Passes:
         self._fence_after = settings.fence_after
         self._on_finished = on_finished
         self._tasks: set[asyncio.Task[None]] = set()
+        self._ending = False
         self.draining = False
         self.released = 0
         self.failed_steps = 0
@@ -52,11 +53,15 @@ class Passes:
         """The tasks of the runs that are being carried out."""
         return frozenset(self._tasks)
 
+    def end(self) -> None:
+        """Take no further step; a run that a step under way still starts is stopped at once."""
+        self._ending = True
+
     async def full(self, instance: str) -> None:
         """Release what is stale, claim what is due, start what is queued.
 
         A failing step is logged and does not stop the later ones. While draining only the release
-        is left.
+        is left; after ``end`` nothing.
         """
         sound = await self._step("release stale runs", self._release)
         if not self.draining:
@@ -70,6 +75,8 @@ class Passes:
         return await self._step("start queued runs", lambda: self._start(instance))
 
     async def _step(self, name: str, step: Callable[[], Awaitable[None]]) -> bool:
+        if self._ending:
+            return False
         try:
             await step()
         except (LeitstandError, psycopg.Error) as error:
@@ -87,11 +94,13 @@ class Passes:
     async def _claim(self) -> None:
         """Claim batches of twice the concurrency limit until nothing more is due."""
         limit = 2 * self._max_runs
-        while (await self._scheduler.run_once(limit)).jobs == limit:
+        while (await self._scheduler.run_once(limit)).jobs == limit and not self._ending:
             pass
 
     async def _start(self, instance: str) -> None:
-        while not self.draining and (free := self._max_runs - len(self._tasks)) > 0:
+        while (
+            not (self.draining or self._ending) and (free := self._max_runs - len(self._tasks)) > 0
+        ):
             vouched_at = time.monotonic()
             started = await self._queue.start(instance, free)
             for run in started:
@@ -104,6 +113,8 @@ class Passes:
     def _spawn(self, held: HeldRun) -> None:
         task = asyncio.create_task(self._carry_out(held), name=f"run-{held.lease.run_id}")
         held.attach(task)
+        if self._ending:
+            held.stop(StopReason.SHUTDOWN)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -82,18 +82,28 @@ class ReportWriter:
         self._reporters[lease.run_id] = reporter
         return reporter
 
-    async def close(self, reporter: RunReporter) -> None:
-        """Write the rest of a run's log; must happen before its outcome is written."""
+    async def close(self, reporter: RunReporter, patience: float | None = None) -> None:
+        """Write the rest of a run's log; must happen before its outcome is written.
+
+        After ``patience`` seconds it is left out; None leaves it to the database's deadline.
+        """
         self._reporters.pop(reporter.lease.run_id, None)
         if not reporter.silent():
             # A cancellation of the run may not cost it its last words.
-            await asyncio.shield(self._write([reporter], final=True))
+            await asyncio.shield(self._write_within(patience, reporter))
 
     async def run(self) -> None:
         """Write once a second until cancelled."""
         while True:
             await asyncio.sleep(INTERVAL)
             await self._write(list(self._reporters.values()), final=False)
+
+    async def _write_within(self, patience: float | None, reporter: RunReporter) -> None:
+        try:
+            async with asyncio.timeout(patience):
+                await self._write([reporter], final=True)
+        except TimeoutError:
+            log.warning("the end of a run's log was lost", run=reporter.lease.run_id)
 
     async def _write(self, reporters: list[RunReporter], final: bool) -> None:
         texts = [(r.lease, text) for r in reporters if (text := r.take_text(final))]

@@ -34,6 +34,9 @@ WorkerCall = Callable[[str, Mapping[str, Any], RunFacts, Reporter], Awaitable[Re
 """Carries out a WORKER-isolated kind in a process of its own: (kind, params, run, reporter)."""
 
 
+LAST_WORDS = 1.0
+"""Seconds for the end of a run's log when its server ends: it has no time for a slow database."""
+
 BACKSTOP = 60.0
 """Seconds after a child's timeout, its grace included, until it counts as hanging."""
 
@@ -99,7 +102,8 @@ class Runner:
             ending = Ending(error=error)
         finally:
             held.ended()
-        await self._reports.close(reporter)
+        ends = held.stop_reason is StopReason.SHUTDOWN
+        await self._reports.close(reporter, LAST_WORDS if ends else None)
         finished = finish(held, ending, random.random())  # noqa: S311 -- jitter, not a secret
         tell(held.started, finished)
         return finished

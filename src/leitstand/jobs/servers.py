@@ -55,9 +55,9 @@ class Servers:
                 max_concurrent_runs=max_concurrent_runs,
             )
 
-    async def deregister(self, instance: str) -> None:
+    async def deregister(self, instance: str, deadline: float | None = None) -> None:
         """Take a server that has ended out of the list; its leases expire by themselves."""
-        async with self._database.connection() as connection:
+        async with self._database.connection(deadline) as connection:
             await queries.deregister(connection, instance=instance)
 
     async def list_all(self) -> list[ServerInfo]:

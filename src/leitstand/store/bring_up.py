@@ -11,7 +11,9 @@ import structlog
 from psycopg import sql
 
 from leitstand.errors import LeitstandError, UnavailableError
-from leitstand.store.cluster import Cluster, ClusterError
+from leitstand.store.cluster import Cluster, ClusterError, Sign, remedy_for_hanging
+from leitstand.store.connection import cut_off_after
+from leitstand.store.interruptible import pause
 from leitstand.store.place import Place
 
 log = structlog.get_logger(__name__)
@@ -20,6 +22,12 @@ DATABASE = "leitstand"
 
 START_DEADLINE = 300.0
 """Seconds for a start; recovery after a crash replays up to max_wal_size."""
+
+SILENCE_LIMIT = 10.0
+"""Seconds after which a server that gives no sign of life counts as hanging."""
+
+LOGIN_DEADLINE = 10.0
+"""Seconds for logging in and looking for the database."""
 
 SCARCE = 64 * 1024 * 1024
 """Free bytes below which a failed start is put down to the disk."""
@@ -74,26 +82,41 @@ class BringUp:
         if not self.place.cluster.exists():
             self._initialise()
         self._check_version()
-        if self._find():
+        if self.find():
             return False
         self._start()
         return True
 
-    def _find(self) -> bool:
-        """Whether a server answers; waits for one that is starting or about to end."""
-        until = time.monotonic() + START_DEADLINE
+    def find(self) -> bool:
+        """Whether a server answers; waits for one that is starting or about to end.
+
+        It needs no lock. Raises NotAnsweringError for one that hangs: that gives no sign of life
+        for SILENCE_LIMIT, or accepts nobody for START_DEADLINE.
+        """
+        heard = began = time.monotonic()
         while (pid := self.cluster.running_pid()) is not None:
-            if self.cluster.answers(self.place.socket_dir):
+            sign = self.cluster.ask(self.place.socket_dir)
+            if sign is Sign.ACCEPTS:
                 return True
-            if time.monotonic() > until:
-                raise NotAnsweringError(
-                    f"the embedded PostgreSQL (process {pid}) does not accept connections",
-                    remedy=f"Its log is {self.place.log_file}. If it makes no progress, stop it"
-                    f" (kill -INT {pid}); Leitstand will start it again.",
-                )
-            time.sleep(0.05)  # the server offers no signal to wait for
+            now = time.monotonic()
+            heard = now if sign is Sign.REJECTS else heard
+            if now - heard > SILENCE_LIMIT or now - began > START_DEADLINE:
+                raise self._not_answering(pid, now - heard)
+            pause(0.05)  # the server offers no signal to wait for
         # A server in another container, whose process we cannot see, answers all the same.
         return self.cluster.answers(self.place.socket_dir)
+
+    def _not_answering(self, pid: int, silent: float) -> NotAnsweringError:
+        if silent > SILENCE_LIMIT:
+            return NotAnsweringError(
+                f"the embedded PostgreSQL (process {pid}) hangs: no answer for {silent:.0f} s",
+                remedy=f"{remedy_for_hanging(pid)} Its log is {self.place.log_file}.",
+            )
+        return NotAnsweringError(
+            f"the embedded PostgreSQL (process {pid}) does not accept connections",
+            remedy=f"Its log is {self.place.log_file}. If it makes no progress, stop it"
+            f" (kill -INT {pid}); Leitstand will start it again.",
+        )
 
     def _initialise(self) -> None:
         fresh = self.place.new_cluster()
@@ -150,7 +173,10 @@ def _free_bytes(directory: Path) -> int:
 
 def _ensure_database(conninfo: str) -> None:
     try:
-        with psycopg.connect(conninfo, autocommit=True, connect_timeout=10) as connection:
+        with (
+            psycopg.connect(conninfo, autocommit=True, connect_timeout=5) as connection,
+            cut_off_after(LOGIN_DEADLINE, connection),
+        ):
             query = "SELECT 1 FROM pg_database WHERE datname = %s"
             if connection.execute(query, (DATABASE,)).fetchone() is None:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))

@@ -3,7 +3,7 @@
 Used for the embedded server, for restore drills and by the tests. It never signals a process it
 has not identified: the pid in ``postmaster.pid`` counts only while that process works in this very
 data directory (``/proc/PID/cwd``), so a reused pid or a foreign server is never touched.
-All calls block; they belong in a thread.
+All calls block; they belong in a thread, and end at the next pause when it is given up.
 """
 
 import os
@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 import psycopg
@@ -20,6 +21,7 @@ import psycopg
 from leitstand.errors import LeitstandError
 from leitstand.store.account import Account
 from leitstand.store.binaries import Binaries
+from leitstand.store.interruptible import pause
 
 SOCKET_PATH_LIMIT = 107
 """Bytes that a Unix socket's path may have (sun_path on Linux, without the closing NUL)."""
@@ -29,6 +31,9 @@ SUPERUSER = "leitstand"
 ORPHAN_PATIENCE = 10.0
 """Seconds that the children of a killed server get to notice that it is gone."""
 
+INITDB_DEADLINE = 120.0
+"""Seconds that initdb may take."""
+
 PING_TIMEOUT = 5
 """Seconds that a server may take to answer whether it accepts connections."""
 
@@ -37,6 +42,9 @@ NO_SUCH_DATABASE = "3D000"
 
 QUIT_PATIENCE = 2.0
 """Seconds that a single-user process gets to end in order: it leaves shared memory otherwise."""
+
+SOON = ((signal.SIGINT, 3.0), (signal.SIGQUIT, 1.0), (signal.SIGKILL, 1.0))
+"""How a server that did not become ready is ended, and the seconds that each signal gets."""
 
 _children: set[int] = set()
 """The pids of servers that this process started and whose end it has not seen yet."""
@@ -52,6 +60,16 @@ class NoSuchDatabaseError(ClusterError):
     """The cluster has no database of that name."""
 
     code = "POSTGRES_NO_DATABASE"
+
+
+class Sign(Enum):
+    """What a server says when asked whether it accepts connections; values of pg_isready."""
+
+    ACCEPTS = 0
+    REJECTS = 1
+    """It lives, but is starting, recovering or about to end."""
+    SILENT = 2
+    """Nothing answers: there is no server, or it hangs."""
 
 
 @dataclass(frozen=True)
@@ -163,20 +181,23 @@ class Cluster:
                 **self.account.popen_options(),
             )
 
-    def stop(self, deadline: float = 30.0) -> bool:
+    def stop(self, deadline: float = 30.0, last_words: float = 10.0) -> bool:
         """Stop the server on this directory, fast first, immediately after ``deadline`` seconds.
 
-        Returns whether one was running. Sessions are rolled back, not waited for.
+        Returns whether one was running. Sessions are rolled back, not waited for. Raises
+        ClusterError if it still runs ``last_words`` seconds after that; as it has been told to
+        stop, it does so as soon as it can.
         """
         pid = self.running_pid()
         if pid is None:
             return False
-        for how, patience in ((signal.SIGINT, deadline), (signal.SIGQUIT, 10.0)):
+        for how, patience in ((signal.SIGINT, deadline), (signal.SIGQUIT, last_words)):
             if self._signal_and_wait(pid, how, patience):
                 return True
         raise ClusterError(
-            f"the PostgreSQL server {pid} on {self.data} does not stop",
-            remedy="It waits for the disk, most likely; look at the machine's I/O and try again.",
+            f"the PostgreSQL server {pid} on {self.data} does not stop; it hangs",
+            remedy=f"{remedy_for_hanging(pid)} It has been told to stop, and the next start finds"
+            " it gone or waits for it.",
         )
 
     def conninfo(self, socket_dir: Path, dbname: str = "postgres") -> str:
@@ -219,7 +240,7 @@ class Cluster:
         # They notice the postmaster's death by themselves, usually at once. If they do not,
         # PostgreSQL refuses to start beside them, and says so in its log.
         while time.monotonic() < until and self._any_process_here():
-            time.sleep(0.05)
+            pause(0.05)
 
     def _any_process_here(self) -> bool:
         with os.scandir("/proc") as entries:
@@ -235,7 +256,7 @@ class Cluster:
             _reap_ended()
             if time.monotonic() > until:
                 return False
-            time.sleep(0.02)  # a postmaster that is not our child can only be polled
+            pause(0.02)  # a postmaster that is not our child can only be polled
         _reap_ended()
         return True
 
@@ -250,14 +271,36 @@ class Cluster:
             # Another server here may be the one that answers, and ours about to give up.
             if self.running_pid() == process.pid and self.answers(socket_dir):
                 return
-            time.sleep(0.02)  # the server offers no signal to wait for
+            pause(0.02)  # the server offers no signal to wait for
         raise ClusterError(f"PostgreSQL on {self.data} did not answer in time")
 
     def answers(self, socket_dir: Path) -> bool:
         """Whether a server behind ``socket_dir`` accepts connections, whoever may log in."""
-        conninfo = f"{self.conninfo(socket_dir)} connect_timeout={PING_TIMEOUT}"
-        status = psycopg.pq.PGconn.ping(conninfo.encode())
-        return status == psycopg.pq.Ping.OK
+        return self.ask(socket_dir) is Sign.ACCEPTS
+
+    def ask(self, socket_dir: Path, patience: int = PING_TIMEOUT) -> Sign:
+        """What a server behind ``socket_dir`` says within ``patience`` seconds.
+
+        By a program of its own: libpq's PQping would hold the interpreter's lock while it waits,
+        and with it every thread, the heartbeat's among them.
+        """
+        arguments = ["--quiet", f"--timeout={patience}", f"--dbname={self.conninfo(socket_dir)}"]
+        asking = subprocess.Popen(
+            [self.binaries.path("pg_isready"), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env=_environment(),
+        )
+        try:
+            until = time.monotonic() + patience + 1
+            while asking.poll() is None and time.monotonic() < until:
+                pause(0.005)
+        finally:
+            asking.kill()
+            status = asking.wait()
+        return Sign(status) if status in (0, 1) else Sign.SILENT
 
     def _check_socket_path(self, socket_dir: Path) -> None:
         path = f"{socket_dir}/.s.PGSQL.5432"
@@ -268,23 +311,58 @@ class Cluster:
             )
 
     def _run_to_end(self, program: str, *arguments: str) -> None:
-        done = subprocess.run(
+        with subprocess.Popen(
             [self.binaries.path(program), *arguments],
-            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=120,
             cwd="/",
             env=_environment(),
-            check=False,
+            start_new_session=True,
             **self.account.popen_options(),
-        )
-        if done.returncode != 0:
-            raise ClusterError(f"{program} failed on {self.data}", detail=done.stderr.strip())
+        ) as running:
+            try:
+                said = _said(running, time.monotonic() + INITDB_DEADLINE)
+            finally:
+                if running.poll() is None:
+                    os.killpg(running.pid, signal.SIGKILL)  # the server that it runs, too
+        if said is None:
+            raise ClusterError(f"{program} on {self.data} did not end in {INITDB_DEADLINE:g} s")
+        if running.returncode != 0:
+            raise ClusterError(f"{program} failed on {self.data}", detail=said.strip())
+
+
+def remedy_for_hanging(pid: int) -> str:
+    """What somebody can do about the process ``pid``, which does not go on."""
+    try:
+        state = _state(pid)
+    except OSError:
+        state = b""
+    if state in (b"T", b"t"):
+        return f"Process {pid} was stopped by a signal: let it go on (kill -CONT {pid})."
+    if state == b"D":
+        return f"Process {pid} waits for a disk or network file system: look at dmesg and iostat."
+    return f"See what process {pid} and its children wait for (ps, iostat, dmesg)."
 
 
 def _is_zombie(pid: int) -> bool:
+    return _state(pid) == b"Z"
+
+
+def _state(pid: int) -> bytes:
     with open(f"/proc/{pid}/stat", "rb") as stat:
-        return stat.read().rpartition(b")")[2].split()[0] == b"Z"
+        return stat.read().rpartition(b")")[2].split()[0]
+
+
+def _said(process: subprocess.Popen[str], until: float) -> str | None:
+    """What the process wrote to standard error by its end; None if it has not ended in time."""
+    while time.monotonic() < until:
+        try:
+            return process.communicate(timeout=0.05)[1]
+        except subprocess.TimeoutExpired:
+            pause(0)
+    return None
 
 
 def _socket_settings(socket_dir: Path) -> dict[str, str]:
@@ -333,10 +411,10 @@ def _reap_ended() -> None:
 
 def _end_child(process: subprocess.Popen[bytes]) -> None:
     """End a server that did not become ready; its pid is ours until it is waited for."""
-    for how in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
+    for how, patience in SOON:
         process.send_signal(how)
         try:
-            process.wait(10)
+            process.wait(patience)
         except subprocess.TimeoutExpired:
             continue
         return

@@ -1,10 +1,8 @@
 """The way to the control database: a pool whose every call has a deadline."""
 
 import asyncio
-import os
-import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,22 +10,13 @@ import aiosql
 import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from leitstand.errors import UnavailableError
+from leitstand.store.connection import Connection, connection_options, shut_down
 
-Connection = psycopg.AsyncConnection[DictRow]
-"""A connection in autocommit mode whose rows are dictionaries."""
-
-LIVENESS = {
-    # A half-open connection is noticed by the kernel, not only by our own clock.
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "application_name": "leitstand",
-}
-
+__all__ = ["Connection", "Database", "DatabaseUnavailableError", "load_queries"]
 
 GRACE = 0.1
 """Seconds after a deadline that the way out may take."""
@@ -49,16 +38,6 @@ def load_queries(module_file: str) -> Any:  # noqa: ANN401 -- see below
     )
 
 
-def connection_options(deadline: float) -> dict[str, Any]:
-    """Keyword arguments for psycopg that keep any one call within about ``deadline`` seconds."""
-    return {
-        **LIVENESS,
-        "autocommit": True,
-        "connect_timeout": max(2, round(deadline)),
-        "tcp_user_timeout": int(deadline * 1000),
-    }
-
-
 class Database:
     """A pool of connections; ``async with Database(...)`` opens and closes it.
 
@@ -71,6 +50,7 @@ class Database:
         self.deadline = deadline
         self._pool = AsyncConnectionPool[Connection](
             conninfo,
+            connection_class=Connection,
             kwargs={**connection_options(deadline), "row_factory": dict_row},
             min_size=1,
             max_size=pool_size,
@@ -85,7 +65,7 @@ class Database:
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        await self._pool.close(timeout=1)
+        await self._pool.close(timeout=0.5)
 
     @asynccontextmanager
     async def connection(self, deadline: float | None = None) -> AsyncIterator[Connection]:
@@ -182,20 +162,13 @@ BROKEN = (
 async def _cut_off_at(until: float, connection: Connection) -> AsyncIterator[None]:
     """Shut the connection's socket down at ``until`` (of the loop's clock).
 
-    On a cancellation psycopg asks the server to cancel the statement, and waits for a server that
-    hangs for 10 s. The end of the socket wakes it at once.
+    The end of the socket wakes whoever waits for the server, without a cancellation.
     """
-    handle = asyncio.get_running_loop().call_at(until, _shut_down, connection)
+    handle = asyncio.get_running_loop().call_at(until, shut_down, connection)
     try:
         yield
     finally:
         handle.cancel()
-
-
-def _shut_down(connection: Connection) -> None:
-    if not connection.closed:
-        with socket.socket(fileno=os.dup(connection.fileno())) as end, suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from leitstand.errors import UnavailableError
+from leitstand.store.interruptible import pause
 
 POLL = 0.02
 """Seconds between two attempts: flock(2) itself knows no deadline and could not be given up."""
@@ -65,7 +66,7 @@ class FileLock:
                     f"another process has held {self._path} for {self._deadline:g} s",
                     remedy=f"See who it is (fuser {self._path}), and try again when it is done.",
                 )
-            time.sleep(POLL)
+            pause(POLL)
 
     def _try(self, kind: int) -> bool:
         if self._descriptor is None:

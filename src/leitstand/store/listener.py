@@ -7,7 +7,7 @@ import psycopg
 import structlog
 from psycopg import sql
 
-from leitstand.store.database import connection_options
+from leitstand.store.connection import Connection, connection_options
 
 log = structlog.get_logger(__name__)
 
@@ -53,7 +53,7 @@ class Listener:
 
     async def _listen_once(self) -> None:
         async with asyncio.timeout(self._deadline):
-            connection = await psycopg.AsyncConnection.connect(
+            connection = await Connection.connect(
                 self._conninfo, **connection_options(self._deadline)
             )
         try:
@@ -64,12 +64,12 @@ class Listener:
         finally:
             await connection.close()
 
-    async def _subscribe(self, connection: psycopg.AsyncConnection) -> None:
+    async def _subscribe(self, connection: Connection) -> None:
         async with asyncio.timeout(self._deadline):
             for channel in self._channels:
                 await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
 
-    async def _deliver(self, connection: psycopg.AsyncConnection) -> None:
+    async def _deliver(self, connection: Connection) -> None:
         while True:
             async for notify in connection.notifies(timeout=QUIET_LIMIT):
                 self._on_notify(notify.channel, notify.payload)

@@ -1,15 +1,28 @@
 """Brings the control database's schema to the version that this Leitstand needs."""
 
+import asyncio
 import functools
 from importlib.resources import files
 
 import psycopg
 from psycopg import sql
+from psycopg.rows import dict_row
 
 from leitstand.errors import LeitstandError, UnavailableError
+from leitstand.store.connection import Connection, connection_options, cut_off_after
+from leitstand.store.interruptible import in_thread
 
 LOCK = 0x4C53_0001
 """Advisory lock that several servers starting at once take turns on ("LS" and a number)."""
+
+LOOK_DEADLINE = 10.0
+"""Seconds that the database may take to say which version it has, connecting included."""
+
+WHOLE = 4
+"""How many times the deadline of one statement a migration may take altogether."""
+
+HAS_VERSION = "SELECT to_regclass('alembic_version') IS NOT NULL AS has"
+VERSION = "SELECT version_num FROM alembic_version"
 
 
 class SchemaError(LeitstandError):
@@ -28,10 +41,43 @@ def newest_version() -> str:
 
 def current_version(connection: psycopg.Connection) -> str | None:
     """The version that the database has, None for an empty one."""
-    if connection.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):
+    if connection.execute(HAS_VERSION).fetchone() == (False,):
         return None
-    row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    row = connection.execute(VERSION).fetchone()
     return row[0] if row else None
+
+
+async def version_of(conninfo: str, deadline: float = LOOK_DEADLINE) -> str | None:
+    """The version that the database has, None for an empty one; changes nothing.
+
+    Raises UnavailableError when it has not answered within ``deadline`` seconds, whether it is
+    away, hangs, or the network swallows everything; psycopg.Error for what it refuses.
+    """
+    try:
+        async with (
+            asyncio.timeout(deadline),
+            await Connection.connect(
+                conninfo, row_factory=dict_row, **connection_options(deadline)
+            ) as connection,
+        ):
+            found = await (await connection.execute(HAS_VERSION)).fetchone()
+            if found is None or not found["has"]:
+                return None
+            row = await (await connection.execute(VERSION)).fetchone()
+            return str(row["version_num"]) if row else None
+    except TimeoutError as error:
+        raise UnavailableError(
+            f"the control database has not answered within {deadline:g} s",
+            remedy="It hangs, or the network to it does: look at the database server.",
+        ) from error
+    except psycopg.OperationalError as error:
+        raise _away(error) from error
+
+
+async def bring_up_to_date(conninfo: str) -> None:
+    """What ``upgrade`` does, without blocking; a cancellation ends it soon."""
+    if await version_of(conninfo) != newest_version():
+        await in_thread(lambda: upgrade(conninfo))
 
 
 def upgrade(conninfo: str, deadline: float = 300.0) -> str | None:
@@ -40,10 +86,13 @@ def upgrade(conninfo: str, deadline: float = 300.0) -> str | None:
     Up to date costs one query. Several callers at once take turns on an advisory lock, and all
     but the first find nothing to do. A database that is newer than this program is refused with
     SchemaError, since an old server would not know the new rules. Blocks, at most ``deadline``
-    seconds in any one statement.
+    seconds in any one statement, and ends when it is given up; what is unfinished is rolled back.
     """
     try:
-        with psycopg.connect(conninfo, autocommit=True, connect_timeout=10) as connection:
+        with (
+            psycopg.connect(conninfo, autocommit=True, connect_timeout=10) as connection,
+            cut_off_after(WHOLE * deadline, connection),
+        ):
             before = current_version(connection)
             if before == newest_version():
                 return before
@@ -51,9 +100,11 @@ def upgrade(conninfo: str, deadline: float = 300.0) -> str | None:
             connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
             return _upgrade_locked(connection, conninfo, deadline)
     except psycopg.OperationalError as error:
-        raise UnavailableError(
-            "the control database does not answer", detail=str(error).strip()
-        ) from error
+        raise _away(error) from error
+
+
+def _away(error: psycopg.Error) -> UnavailableError:
+    return UnavailableError("the control database does not answer", detail=str(error).strip())
 
 
 def _limit(connection: psycopg.Connection, deadline: float) -> None:
@@ -81,16 +132,14 @@ def _run_alembic(conninfo: str, deadline: float) -> None:
     from alembic.config import Config  # noqa: PLC0415
     from sqlalchemy import NullPool, create_engine  # noqa: PLC0415
 
-    def connect() -> psycopg.Connection:
-        connection = psycopg.connect(conninfo)
-        _limit(connection, deadline)
-        connection.commit()
-        return connection
-
-    engine = create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
+    driver = psycopg.connect(conninfo, connect_timeout=10)
+    engine = create_engine("postgresql+psycopg://", creator=lambda: driver, poolclass=NullPool)
     config = Config()
     config.set_main_option("script_location", "leitstand.store:migrations")
     config.set_main_option("path_separator", "os")
-    with engine.connect() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+    with driver, cut_off_after(WHOLE * deadline, driver):
+        _limit(driver, deadline)
+        driver.commit()
+        with engine.connect() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")

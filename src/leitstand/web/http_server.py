@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from leitstand.errors import LeitstandError
 
-CLOSE_PATIENCE = 5
+CLOSE_PATIENCE = 1
 """Seconds that open requests get when the server ends."""
 
 
