@@ -80,8 +80,8 @@ class Installation:
         return found
 
     @contextmanager
-    def serving(self) -> Iterator["Serving"]:
-        """A control server for as long as the block lasts."""
+    def starting(self) -> Iterator["subprocess.Popen[str]"]:
+        """The process of a control server, from its beginning until the block ends."""
         with (
             (self.directory / "serve.log").open("ab") as log,
             subprocess.Popen(
@@ -94,11 +94,17 @@ class Installation:
             ) as process,
         ):
             try:
-                assert process.stdout is not None
-                yield Serving(process, process.stdout.readline())
+                yield process
             finally:
                 process.send_signal(signal.SIGTERM)
                 process.wait(60)
+
+    @contextmanager
+    def serving(self) -> Iterator["Serving"]:
+        """A control server that is ready, for as long as the block lasts."""
+        with self.starting() as process:
+            assert process.stdout is not None
+            yield Serving(process, process.stdout.readline())
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from leitstand.store.database import Database
 from tests.conftest import TEMPLATE, Postgres
 from tests.jobs.scene import QUICK, Running, Scene, control_server, eventually, scene_on
 from tests.stalling_proxy import stalling_proxy
+from tests.store.embedded_scene import hanging
 
 PATIENT = replace(QUICK, stale_after=20.0, heartbeat=0.2)
 
@@ -164,6 +165,23 @@ async def test_stalled_connection_is_noticed(own_scene: Scene, own_postgres: Pos
         await running.ended()
         assert time.monotonic() - began < QUICK.shutdown_grace + 5
     assert (await scene.queue.get(run.id)).status is not RunStatus.SUCCEEDED
+
+
+async def test_it_ends_in_time_while_nothing_answers(
+    own_scene: Scene, own_postgres: Postgres
+) -> None:
+    """Cases 46 and 58: the database hangs for good; the result is kept on disk."""
+    scene = own_scene
+    await scene.job(kind="gate")
+    settings = replace(PATIENT, shutdown_grace=1.0)
+    async with control_server(scene, settings) as running:
+        await scene.let_in()
+        with hanging(own_postgres.cluster):
+            await eventually(lambda: _failed_step(running))
+            began = time.monotonic()
+            assert await running.ended() == 1
+            assert time.monotonic() - began < settings.shutdown_grace + 4
+    assert len(list(scene.spool.glob("*.json"))) == 1
 
 
 async def test_server_whose_row_is_gone_registers_anew(scene: Scene) -> None:

@@ -3,10 +3,12 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +95,26 @@ def processes_about(directory: Path) -> list[str]:
         if str(directory) in command:
             found.append(command)
     return found
+
+
+@contextmanager
+def hanging(cluster: Cluster) -> Iterator[None]:
+    """The server with all its processes stands still, as on a disk that does not answer."""
+    postmaster = cluster.running_pid()
+    assert postmaster is not None
+    stopped = [postmaster]
+    try:
+        _signal(postmaster, signal.SIGSTOP)  # first, so that it starts no further child
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text()
+        for pid in map(int, children.split()):
+            stopped.append(pid)
+            _signal(pid, signal.SIGSTOP)
+        yield
+    finally:
+        for pid in reversed(stopped):
+            _signal(pid, signal.SIGCONT)
+
+
+def _signal(pid: int, how: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, how)

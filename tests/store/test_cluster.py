@@ -3,7 +3,9 @@
 import gc
 import os
 import signal
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -11,9 +13,9 @@ import pytest
 
 from leitstand.store.account import server_account
 from leitstand.store.binaries import Binaries, ProgramsMissingError, embedded_binaries
-from leitstand.store.cluster import Cluster, ClusterError, NoSuchDatabaseError
+from leitstand.store.cluster import Cluster, ClusterError, NoSuchDatabaseError, Sign
 from tests.conftest import make_short_dir
-from tests.store.embedded_scene import wait_until
+from tests.store.embedded_scene import hanging, wait_until
 
 FAST = {"listen_addresses": "", "fsync": "off"}
 
@@ -59,6 +61,30 @@ def test_it_starts_and_stops_without_a_trace(
     assert not cluster.stop()
     assert not Path(f"/proc/{pid}").exists()
     assert not cluster.answers(home / "s")
+
+
+def test_asking_a_server_that_hangs_holds_up_no_thread(cluster: Cluster, home: Path) -> None:
+    """A heartbeat that stood still meanwhile would cost its server all runs."""
+    cluster.start(home / "s", home / "log", FAST)
+    with hanging(cluster), ThreadPoolExecutor() as pool:
+        asked = pool.submit(cluster.ask, home / "s", 1)
+        longest, before = 0.0, time.monotonic()
+        while not asked.done():
+            time.sleep(0.01)  # the tick of a thread that has something to do
+            longest, before = max(longest, time.monotonic() - before), time.monotonic()
+        assert asked.result() is Sign.SILENT
+    assert longest < 0.5
+    assert cluster.stop()
+
+
+def test_a_server_that_hangs_is_told_to_stop_and_does_later(cluster: Cluster, home: Path) -> None:
+    pid = cluster.start(home / "s", home / "log", FAST)
+    with hanging(cluster), pytest.raises(ClusterError, match="hangs") as caught:
+        cluster.stop(deadline=0.1, last_words=0.1)
+    assert f"kill -CONT {pid}" in str(caught.value.remedy)
+    wait_until(lambda: cluster.running_pid() is None)
+    assert cluster.start(home / "s", home / "log", FAST) != pid
+    assert cluster.stop()
 
 
 def test_a_killed_server_is_reaped_and_got_over(cluster: Cluster, home: Path) -> None:

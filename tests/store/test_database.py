@@ -11,6 +11,7 @@ import pytest
 
 from leitstand.store.database import Database, DatabaseUnavailableError
 from tests.conftest import TEMPLATE, Postgres
+from tests.store.embedded_scene import hanging
 
 
 @pytest.fixture
@@ -102,6 +103,19 @@ async def test_a_frozen_server_costs_no_more_than_the_deadline(own_postgres: Pos
         finally:
             for pid in (postmaster, backend):
                 os.kill(pid, signal.SIGCONT)
+        await answers_again(database)
+
+
+async def test_a_cancelled_use_of_a_frozen_server_ends_at_once(own_postgres: Postgres) -> None:
+    """psycopg alone would wait 10 s for the server to confirm the cancellation."""
+    async with Database(own_postgres.conninfo(TEMPLATE), pool_size=1) as database:
+        await backend_pid(database)
+        with hanging(own_postgres.cluster):
+            started = time.monotonic()
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await backend_pid_by_statement(database)
+            assert time.monotonic() - started < 2.0
         await answers_again(database)
 
 

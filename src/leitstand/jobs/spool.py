@@ -24,11 +24,15 @@ class Spool:
         lease = finished.lease
         path = self._directory / f"{lease.run_id}-{lease.fencing_token}.json"
         partial = path.with_suffix(".partial")
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(finished.as_document(), file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        try:
+            with partial.open("w", encoding="utf-8") as file:
+                json.dump(finished.as_document(), file)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
         log.warning("a result was kept on disk for the next start", run=lease.run_id, file=path)
 
     def read(self) -> Iterator[tuple[Path, FinishedRun]]:
