@@ -14,7 +14,7 @@ import pytest
 from tests.app.installation import Installation, Serving, free_port
 from tests.store.embedded_scene import cluster_below, hanging, stop_leftover, wait_until
 
-GRACE = 2.0
+GRACE = 4.0
 CONFIGURATION = f"""
 [loop]
 tick = "1s"

@@ -16,13 +16,13 @@ log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
-WAY_OUT = 4.5
+WAY_OUT = 4.75
 """Seconds beside the grace period after which the process is gone, whatever hangs in it."""
 
 STOPPING = 2.5
 """Seconds of the way out that are kept for what comes after the embedded server was told to end."""
 
-HURRY = 1.0
+HURRY = 0.5
 """Seconds that the embedded server gets to stop when the end was asked for twice."""
 
 

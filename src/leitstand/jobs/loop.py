@@ -192,8 +192,9 @@ class ControlServer:
         for held in self._runs:
             if held.executing:
                 held.stop(reason)
-        # A step under way may have started a run that we do not know of yet.
-        await asyncio.wait([passing], timeout=self._time_left())
+        # A step under way may have started a run that we do not know of yet. One that hangs leaves
+        # half of the time to what follows.
+        await asyncio.wait([passing], timeout=self._time_left() / 2)
         tasks = self.passes.tasks
         if not tasks:
             return

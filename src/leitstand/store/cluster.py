@@ -34,7 +34,7 @@ ORPHAN_PATIENCE = 10.0
 INITDB_DEADLINE = 120.0
 """Seconds that initdb may take."""
 
-PING_TIMEOUT = 5
+PING_TIMEOUT = 5.0
 """Seconds that a server may take to answer whether it accepts connections."""
 
 NO_SUCH_DATABASE = "3D000"
@@ -278,13 +278,13 @@ class Cluster:
         """Whether a server behind ``socket_dir`` accepts connections, whoever may log in."""
         return self.ask(socket_dir) is Sign.ACCEPTS
 
-    def ask(self, socket_dir: Path, patience: int = PING_TIMEOUT) -> Sign:
+    def ask(self, socket_dir: Path, patience: float = PING_TIMEOUT) -> Sign:
         """What a server behind ``socket_dir`` says within ``patience`` seconds.
 
         By a program of its own: libpq's PQping would hold the interpreter's lock while it waits,
         and with it every thread, the heartbeat's among them.
         """
-        arguments = ["--quiet", f"--timeout={patience}", f"--dbname={self.conninfo(socket_dir)}"]
+        arguments = ["--quiet", "--timeout=0", f"--dbname={self.conninfo(socket_dir)}"]
         asking = subprocess.Popen(
             [self.binaries.path("pg_isready"), *arguments],
             stdin=subprocess.DEVNULL,
@@ -294,7 +294,7 @@ class Cluster:
             env=_environment(),
         )
         try:
-            until = time.monotonic() + patience + 1
+            until = time.monotonic() + patience
             while asking.poll() is None and time.monotonic() < until:
                 pause(0.005)
         finally:

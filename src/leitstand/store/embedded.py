@@ -30,11 +30,11 @@ TURN_DEADLINE = 330.0
 STOP_PATIENCE = 30.0
 """Seconds that the server gets to stop when its last user leaves."""
 
-HANGING_PATIENCE = 1.0
+HANGING_PATIENCE = 3.0
 """The same for a server that does not even answer."""
 
-LAST_WORDS = 2.0
-"""Seconds for its immediate stop after that."""
+LAST_WORDS = 1.0
+"""Seconds that it gets to answer before that, and for its immediate stop after that."""
 
 
 class EmbeddedServer:
@@ -178,9 +178,8 @@ class EmbeddedServer:
             self._users = None
 
     def _stop(self) -> None:
-        patience = self._patience()
-        if self.cluster.ask(self.place.socket_dir, patience=1) is Sign.SILENT:
-            patience = min(patience, HANGING_PATIENCE)
+        silent = self.cluster.ask(self.place.socket_dir, LAST_WORDS) is Sign.SILENT
+        patience = min(self._patience(), HANGING_PATIENCE if silent else STOP_PATIENCE)
         if self.cluster.stop(patience, LAST_WORDS):
             log.info("embedded database stopped")
         if self.place.socket_dir.parent != self.place.directory:
