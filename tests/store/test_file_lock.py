@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leitstand.store.file_lock import FileLock, LockedError
+from leitstand.store.file_lock import FileLock, LockedError, LockFileError
 
 
 def test_only_one_holds_it(tmp_path: Path) -> None:
@@ -63,6 +63,12 @@ def test_children_do_not_inherit_it(tmp_path: Path) -> None:
 
 def test_no_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="symbolic links"):
+    with pytest.raises(LockFileError, match="symbolic links"):
         FileLock(tmp_path / "lock").__enter__()
     assert not os.path.lexists(tmp_path / "elsewhere")
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """A read-only file system, another user's directory, a disk without room."""
+    with pytest.raises(LockFileError, match="nowhere/lock cannot be opened for writing"):
+        FileLock(tmp_path / "nowhere" / "lock").__enter__()

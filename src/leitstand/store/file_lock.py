@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Self
 
-from leitstand.errors import UnavailableError
+from leitstand.errors import LeitstandError, UnavailableError
 from leitstand.store.interruptible import pause
 
 POLL = 0.02
@@ -17,6 +17,12 @@ class LockedError(UnavailableError):
     """Another process held the lock for longer than we wanted to wait."""
 
     code = "LOCKED"
+
+
+class LockFileError(LeitstandError):
+    """The file to be locked cannot be made or opened."""
+
+    code = "LOCK_FILE"
 
 
 class FileLock:
@@ -79,7 +85,14 @@ class FileLock:
 
 
 def _open(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise LockFileError(
+            f"{path} cannot be opened for writing: {error.strerror}",
+            remedy="See that its directory belongs to you, and that its file system is not full,"
+            " not read-only and without faults (dmesg).",
+        ) from error
     if os.geteuid() == 0:
         owner = path.parent.stat()
         os.fchown(descriptor, owner.st_uid, owner.st_gid)

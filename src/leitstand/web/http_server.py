@@ -9,6 +9,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from leitstand.errors import LeitstandError
+from leitstand.web.brisk_protocol import BriskProtocol
 
 CLOSE_PATIENCE = 1
 """Seconds that open requests get when the server ends."""
@@ -50,6 +51,7 @@ async def serving(app: FastAPI, listener: socket.socket) -> AsyncIterator[None]:
     """Answer requests for as long as the context lasts; ready when it is entered."""
     config = uvicorn.Config(
         app,
+        http=BriskProtocol,
         log_config=None,
         access_log=False,
         lifespan="off",
