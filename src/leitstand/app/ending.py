@@ -23,7 +23,7 @@ STOPPING = 2.5
 """Seconds of the way out that are kept for what comes after the embedded server was told to end."""
 
 HURRY = 0.5
-"""Seconds that the embedded server gets to stop when the end was asked for twice."""
+"""Seconds that the embedded server gets at least, and no more when the end was asked for twice."""
 
 
 class Ending:
