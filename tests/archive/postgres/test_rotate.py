@@ -62,8 +62,13 @@ def test_a_dry_run_touches_nothing(several: Archive) -> None:
 
 def test_a_negative_count_is_zero_and_the_newest_proven_stays(several: Archive) -> None:
     newest = several.newest.id
-    rotate(several.directory, Policy(keep=-5))
+    done = rotate(several.directory, Policy(keep=-5))
     assert names(several) == [newest]
+    (kept,) = done.plan.kept
+    assert kept.reasons == (
+        "the newest that verified, which always stays"
+        " (the number to keep is -5, which counts as 0)",
+    )
 
 
 def test_damaged_generations_do_not_count(several: Archive) -> None:

@@ -143,10 +143,14 @@ def _reasons(line: Sequence[Candidate], policy: Policy) -> dict[str, list[str]]:
 
 def _protect(proven: Sequence[Candidate], reasons: dict[str, list[str]], policy: Policy) -> None:
     if proven:
-        reasons[proven[0].id].append("the newest that verified")
+        reasons[proven[0].id].append(f"the newest that verified, which always stays{_zero(policy)}")
     drilled = [candidate for candidate in proven if candidate.drilled]
     if policy.drills and drilled:
         reasons[drilled[0].id].append("the newest that passed a restore drill")
+
+
+def _zero(policy: Policy) -> str:
+    return f" (the number to keep is {policy.keep}, which counts as 0)" if policy.keep < 0 else ""
 
 
 def _newest_of_each(
