@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from leitstand.archive import ArchiveSettings, DrillSettings, ExpectedAnswer, Policy
-from leitstand.archive.drills.drill_room import LOCK
 from tests.archive_scene import Archive
 
 MakeSettings = Callable[..., ArchiveSettings]
@@ -29,5 +28,5 @@ def settings(archive: Archive, short_dir: Path) -> MakeSettings:
 
 
 def left_in(scratch: Path) -> list[str]:
-    """What lies in the drills' directory, less the lock that stays."""
-    return sorted(path.name for path in scratch.iterdir() if path.name != LOCK)
+    """What lies in the drills' directory."""
+    return sorted(path.name for path in scratch.iterdir())

@@ -1,27 +1,22 @@
 """A drill's directory: closed to other users, gone at the end, and swept away after a kill -9.
 
-It is locked while its maker lives (flock(2) on the directory itself), so the next drill knows which
-ones were left by a process that was killed, and touches only those.
+The next drill or verification sees which ones were left by a process that was killed, and touches
+only those.
 """
 
-import fcntl
-import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from leitstand.archive.fresh_directory import is_abandoned
+from leitstand.archive.held_directory import abandoned, held_directory
 from leitstand.errors import LeitstandError
 from leitstand.store.account import Account
 from leitstand.store.binaries import Binaries
 from leitstand.store.cluster import Cluster
-from leitstand.store.file_lock import FileLock
 
 PREFIX = "drill-"
 SOCKET_PREFIX = "leitstand-drill-"
-LOCK = ".lock"
 SOCKET_LINE = 4
 """Where postmaster.pid names the socket's directory (PostgreSQL's miscadmin.h), from 0."""
 
@@ -33,18 +28,10 @@ def drill_room(scratch: Path, account: Account, binaries: Binaries) -> Iterator[
     What killed drills have left is removed first, their servers stopped. Raises OSError.
     """
     scratch.mkdir(parents=True, exist_ok=True)
-    # Without the outer lock, another drill could take a room for abandoned before it is locked.
-    with FileLock(scratch / LOCK):
-        remove_leftovers(scratch, account, binaries)
-        room = Path(tempfile.mkdtemp(prefix=PREFIX, dir=scratch))
-        descriptor = os.open(room, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    try:
+    remove_leftovers(scratch, account, binaries)
+    with held_directory(scratch, PREFIX) as room:
         account.own(room)
         yield room
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
-        os.close(descriptor)
 
 
 def remove_leftovers(scratch: Path, account: Account, binaries: Binaries) -> list[str]:
@@ -52,8 +39,12 @@ def remove_leftovers(scratch: Path, account: Account, binaries: Binaries) -> lis
 
     A server that a killed drill has left is stopped first; if it does not stop, its room stays.
     """
-    abandoned = [path for path in scratch.glob(f"{PREFIX}*") if is_abandoned(path)]
-    return [path.name for path in abandoned if _removed(path, account, binaries)]
+    removed = []
+    for path in scratch.glob(f"{PREFIX}*"):
+        with abandoned(path) as free:
+            if free and _removed(path, account, binaries):
+                removed.append(path.name)
+    return removed
 
 
 def _removed(room: Path, account: Account, binaries: Binaries) -> bool:
