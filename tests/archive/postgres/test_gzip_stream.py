@@ -34,15 +34,18 @@ def test_members_where_they_are_allowed(contents: list[bytes], piece: int) -> No
         unpack(packed, piece)
 
 
-@given(st.integers(0, len(PACKED) - 1), st.integers(0, 7))
-def test_a_flipped_bit_is_found_or_changes_nothing(at: int, bit: int) -> None:
-    """Some header bits (time, system) mean nothing here; SHA-256 digests cover those."""
-    try:
-        content = unpack(flip(PACKED, at, 1 << bit), piece=64)
-    except GzipError:
-        return
-    assert content == CONTENT
-    assert at < 10
+def test_every_flipped_bit_is_found_or_changes_nothing() -> None:
+    """Some header bits (time, system) mean nothing here, and a match may point to another place of
+    the same content; SHA-256 digests cover those.
+    """
+    found = 0
+    for at in range(len(PACKED)):
+        for bit in range(8):
+            try:
+                assert unpack(flip(PACKED, at, 1 << bit), piece=64) == CONTENT
+            except GzipError:
+                found += 1
+    assert found > 0.9 * 8 * len(PACKED)
 
 
 @given(st.integers(0, len(PACKED) - 1), st.integers(1, 300))
