@@ -22,7 +22,7 @@ from leitstand.archive.postgres.rotate import rotate
 from leitstand.archive.postgres.verify import Verdict, VerifyProgress
 from leitstand.archive.restoring import RestoreRequest, restore_generation
 from leitstand.archive.settings import ArchiveSettings, DrillSettings
-from leitstand.archive.verification import NEWEST, chosen_generations, verify_and_note
+from leitstand.archive.verification import NEWEST, verify_chosen
 
 __all__ = [
     "NEWEST",
@@ -50,12 +50,11 @@ __all__ = [
     "Source",
     "Verdict",
     "VerifyProgress",
-    "chosen_generations",
     "drill_database",
     "list_generations",
     "restore_generation",
     "rotate",
     "take_full",
     "take_incremental",
-    "verify_and_note",
+    "verify_chosen",
 ]

@@ -35,11 +35,14 @@ def held_directory(parent: Path, prefix: str) -> Iterator[Path]:
 
 
 def sweep(parent: Path, prefix: str) -> None:
-    """Remove the directories in ``parent`` whose makers died; only this user's. Raises OSError."""
+    """Remove the directories in ``parent`` whose makers died; only this user's, root's all.
+
+    Raises OSError when ``parent`` cannot be listed.
+    """
     for name in os.listdir(parent):
         if name.startswith(prefix):
             with abandoned(parent / name) as free:
-                if free and (parent / name).stat().st_uid == os.geteuid():
+                if free and os.geteuid() in (0, (parent / name).stat().st_uid):
                     shutil.rmtree(parent / name, ignore_errors=True)
 
 

@@ -13,7 +13,7 @@ from leitstand.archive.postgres.basebackup import BackupProgress
 from leitstand.archive.postgres.rotate import Rotation, rotate
 from leitstand.archive.postgres.verify import Verdict, VerifyProgress
 from leitstand.archive.settings import ArchiveSettings
-from leitstand.archive.verification import NEWEST, chosen_generations, verify_and_note
+from leitstand.archive.verification import NEWEST, verify_chosen
 from leitstand.errors import LeitstandError
 from leitstand.execution import Isolation, Params, Reporter, Result, RunFacts, interruptible
 
@@ -105,12 +105,11 @@ class PostgresVerify:
             reporter.progress(percent, f"{progress.stage} {progress.file}")
 
         with interruptible():
-            verdicts = [
-                verify_and_note(generation, self._archive, report)
-                for generation in chosen_generations(self._archive.directory, params.generation)
-            ]
+            verdicts = verify_chosen(self._archive, params.generation, report)
         for verdict in verdicts:
             reporter.log(f"{verdict.generation}: {'sound' if verdict.ok else 'DAMAGED'}")
+            for note in verdict.notes:
+                reporter.log(f"{verdict.generation}: {note.sentence}")
         require_sound(verdicts)
         return Result(
             bytes_processed=sum(verdict.bytes_read for verdict in verdicts),
@@ -144,6 +143,8 @@ class PostgresRotate:
         for decision in done.plan.decisions:
             verb = "keep" if decision.keep else "remove"
             reporter.log(f"{verb} {decision.id}: {'; '.join(decision.reasons)}")
+        for name in done.postponed:
+            reporter.log(f"{name} is in use; the next rotation removes it")
         return rotation_result(done)
 
 

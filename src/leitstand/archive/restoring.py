@@ -1,12 +1,14 @@
 """Restores a generation by its name, as people ask for it."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from leitstand.archive.postgres.catalogue import list_generations
+from leitstand.archive.postgres.catalogue import list_generations, newest_of
+from leitstand.archive.postgres.generation_lock import in_use
+from leitstand.archive.postgres.layout import generation_path
 from leitstand.archive.postgres.materialise import Materialised, Report
 from leitstand.archive.postgres.restore import KIND, Restore, restore_database
-from leitstand.archive.postgres.stage import is_backup_id
 from leitstand.archive.restore_log import logged_restore
 from leitstand.archive.settings import ArchiveSettings, no_generation
 from leitstand.archive.verification import NEWEST
@@ -36,32 +38,29 @@ def restore_generation(
 
     Each call, whatever its end, adds one line to the restore log.
     """
-    try:
-        name = _named(archive.directory, request.generation)
-    except NotFoundError:
-        with logged_restore(archive.restore_log, KIND, request.generation, request.target):
-            raise
-    restore = Restore(
-        generation=archive.directory / name,
-        target=request.target,
-        log=archive.restore_log,
-        force=request.force,
-        upto=request.upto,
-        tablespace_root=request.tablespace_root,
-        protected=(*request.protected, archive.drill.directory),
-    )
-    return restore_database(restore, archive.server_programs(owner), owner, report)
-
-
-def _named(directory: Path, name: str) -> str:
-    if name != NEWEST:
-        if is_backup_id(name):
-            return name
-        raise NotFoundError(
-            f"{name!r} is not the id of a generation",
-            remedy="leitstand backup postgres list shows those that exist.",
+    with ExitStack() as stack:
+        try:
+            chosen = _chosen(archive.directory, request.generation)
+            generation = stack.enter_context(in_use(chosen))
+        except NotFoundError:
+            with logged_restore(archive.restore_log, KIND, request.generation, request.target):
+                raise
+        restore = Restore(
+            generation=generation,
+            target=request.target,
+            log=archive.restore_log,
+            force=request.force,
+            upto=request.upto,
+            tablespace_root=request.tablespace_root,
+            protected=(*request.protected, archive.drill.directory),
         )
-    generations = list_generations(directory)
-    if not generations:
+        return restore_database(restore, archive.server_programs(owner), owner, report)
+
+
+def _chosen(directory: Path, name: str) -> Path:
+    if name != NEWEST:
+        return generation_path(directory, name)
+    newest = newest_of(list_generations(directory))
+    if newest is None:
         raise no_generation(directory)
-    return generations[-1].id
+    return newest.path

@@ -1,5 +1,6 @@
 """What the archive is told by the configuration, in its own terms."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -49,7 +50,8 @@ class ArchiveSettings:
 
     def repository(self, conninfo: str) -> Repository:
         """The backup directory, and the server behind ``conninfo`` as its source."""
-        return Repository(Source.parse(conninfo), self.directory, self.binaries, self.level)
+        source = Source.parse(conninfo)
+        return Repository(source, self.directory, self.binaries, self.level, self.scratch)
 
     def server_programs(self, account: Account) -> Binaries:
         """The programs where ``account`` can execute them."""
@@ -59,6 +61,17 @@ class ArchiveSettings:
         """The drills' directory, made where ``account`` can reach it."""
         self.drill.directory.parent.mkdir(parents=True, exist_ok=True)
         return reachable_directory(self.drill.directory, account)
+
+    @property
+    def scratch(self) -> Path | None:
+        """Where WAL is unpacked to be verified: where drills are, since there is room.
+
+        None, the system's temporary directory, where there were no drills yet or only others may
+        write.
+        """
+        directory = self.drill.directory
+        usable = directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)
+        return directory if usable else None
 
 
 def no_generation(directory: Path) -> NotFoundError:

@@ -12,12 +12,11 @@ from leitstand.archive import (
     Generation,
     Verdict,
     VerifyProgress,
-    chosen_generations,
     list_generations,
     rotate,
     take_full,
     take_incremental,
-    verify_and_note,
+    verify_chosen,
 )
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
@@ -72,14 +71,13 @@ def verify(
 ) -> ExitCode:
     """Read every byte of a generation, and check that its backups follow one another."""
     archive = archive_settings(call.settings)
-    chosen = chosen_generations(archive.directory, generation)
     with call.output.progress("verification") as show, interruptible():
 
         def report(progress: VerifyProgress) -> None:
             percent = 100 * progress.bytes_read / max(1, progress.bytes_total)
             show(percent, f"{progress.stage} {progress.file}")
 
-        verdicts = [verify_and_note(path, archive, report) for path in chosen]
+        verdicts = verify_chosen(archive, generation, report)
     documents = [verdict.as_dict() for verdict in verdicts]
     call.output.show(documents if generation == "all" else documents[0], *map(_verdict, verdicts))
     return ExitCode.DONE if all(verdict.ok for verdict in verdicts) else ExitCode.FAILURE
@@ -102,8 +100,9 @@ def rotate_generations(
         for decision in done.plan.decisions
     ]
     failures = [f"{failure.generation}: {failure.problem}" for failure in done.failures]
+    postponed = [f"{name} is in use; the next rotation removes it." for name in done.postponed]
     table = Table(("generation", "decision", "why"), rows, empty="There are no generations.")
-    call.output.show(done.as_dict(), table, *failures)
+    call.output.show(done.as_dict(), table, *postponed, *failures)
     return ExitCode.PARTIAL if failures else ExitCode.DONE
 
 
@@ -114,7 +113,7 @@ def list_backups(call: Invocation) -> None:
     columns = ("generation", "state", "increments", "size", "taken (UTC)", "verified", "drilled")
     rows = [_row(generation) for generation in generations]
     problems = [
-        f"{generation.id} {found.stage} {found.file}: {found.problem}"
+        f"{generation.id} {found.sentence}"
         for generation in generations
         for found in generation.findings
     ]
@@ -145,6 +144,7 @@ def _about(taken: BackupResult) -> str:
 def _verdict(verdict: Verdict) -> Table | str:
     if verdict.ok:
         stages = len(verdict.stages)
-        return f"{verdict.generation} is sound: {stages} stages, {size(verdict.bytes_read)} read."
+        text = f"{verdict.generation} is sound: {stages} stages, {size(verdict.bytes_read)} read."
+        return "\n".join((text, *(f"  {note.sentence}" for note in verdict.notes)))
     rows = [(found.stage, found.file, found.problem) for found in verdict.findings]
     return Table((f"{verdict.generation} is damaged in", "file", "problem"), rows)

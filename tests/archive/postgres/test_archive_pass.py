@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leitstand.archive.postgres.archive_pass import (
+from leitstand.archive.postgres.archive_pass import ArchivePass, BackupFile
+from leitstand.archive.postgres.regular_file import (
     ArchiveMissingError,
-    ArchivePass,
     ArchiveUnreadableError,
-    BackupFile,
     read_small,
 )
 from leitstand.archive.postgres.stage import FileDigest

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leitstand.archive.postgres.backup_id import BackupIdError, next_id, time_of
-from leitstand.archive.postgres.stage import is_backup_id
+from leitstand.archive.postgres.backup_id import BackupIdError, is_backup_id, next_id, time_of
 
 NOW = datetime(2026, 12, 1, 17, 0, tzinfo=UTC)
 times = st.integers(0, 250_000_000_000).map(lambda second: datetime.fromtimestamp(second, UTC))
@@ -49,9 +48,25 @@ def test_the_time_zone_is_without_influence() -> None:
     assert next_id(NOW.astimezone(timezone(timedelta(hours=9))), []).id == "20261201T170000Z"
 
 
-@pytest.mark.parametrize("name", ["20261301T000000Z", "20260101T250000Z", "lost+found", ""])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "20261301T000000Z",
+        "20269912T000000Z",
+        "20260101T250000Z",
+        "20270229T000000Z",
+        "20260630T235960Z",
+        "00000101T000000Z",
+        "\u0662\u0660260101T000000Z",
+        "20261201T171500Z\n",
+        "20261201T171500Z.partial",
+        "lost+found",
+        "",
+    ],
+)
 def test_names_that_are_no_times_do_not_count(name: str) -> None:
     assert time_of(name) is None
+    assert not is_backup_id(name)
     assert next_id(NOW, [name]).id == "20261201T170000Z"
 
 

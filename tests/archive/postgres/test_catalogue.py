@@ -44,9 +44,11 @@ def test_what_is_no_generation_is_passed_over(archive: Archive) -> None:
     before = archive.generations
     for name in ("lost+found", ".tmp-20260101T000000Z", "20260101T000000", "20260101T000000Z.old"):
         (archive.directory / name / "full").mkdir(parents=True)
-    (archive.directory / "20260101T000000Z").write_text("a file")
+    for name in ("20269912T000000Z", "20270229T000000Z"):
+        (archive.directory / name / "full").mkdir(parents=True)
+    with open(os.fsencode(archive.directory) + b"/2026\xff01T000000Z", "w"):
+        pass
     (archive.newest.path / "incremental" / "notes.txt").write_text("mine")
-    (archive.directory / "20260102T000000Z").symlink_to("nowhere")
     assert archive.generations == before
 
 

@@ -4,15 +4,21 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import structlog
+
 from leitstand.archive.drills.database_drill import DatabaseDrill, run_database_drill
 from leitstand.archive.drills.drill import Drill, DrillKind
-from leitstand.archive.postgres.catalogue import list_generations, read_generation
+from leitstand.archive.postgres.catalogue import list_generations, newest_of
 from leitstand.archive.postgres.checks import Check, CheckKind, note_check
+from leitstand.archive.postgres.generation_lock import in_use
+from leitstand.archive.postgres.layout import generation_path
 from leitstand.archive.postgres.materialise import stages_upto
 from leitstand.archive.postgres.stage import stage_name
 from leitstand.archive.settings import ArchiveSettings
-from leitstand.errors import NotFoundError
+from leitstand.errors import LeitstandError
 from leitstand.store.account import server_account
+
+log = structlog.get_logger(__name__)
 
 DETAIL_LIMIT = 500
 """Characters of a drill's detail that are kept beside the generation."""
@@ -23,35 +29,41 @@ def drill_database(
     generation: str | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Drill:
-    """Drill ``generation``, or the newest one, whatever its state; no backup is a failed drill.
+    """Drill ``generation``, or the newest that holds a backup, be it damaged.
 
-    Raises NotFoundError for a generation that was named and does not exist.
+    No backup is a failed drill. Raises NotFoundError for a generation that was named and does not
+    exist, or that is being removed.
     """
     chosen = _choose(archive.directory, generation)
     if chosen is None:
         return _failed("", f"no backup found in {archive.directory}")
+    with in_use(chosen):
+        return _drill(chosen, archive, say)
+
+
+def _drill(generation: Path, archive: ArchiveSettings, say: Callable[[str], None]) -> Drill:
     try:
-        stages = stages_upto(chosen, None)
-    except NotFoundError as error:
-        return _failed(chosen.name, error.message)
+        stages = stages_upto(generation, None)
+    except LeitstandError as error:
+        return _failed(generation.name, ": ".join(filter(None, (error.message, error.detail))))
     account = server_account()
     plan = DatabaseDrill(
-        generation=chosen,
+        generation=generation,
         upto=stages[-1].name,
         scratch=archive.drill_scratch(account),
         queries=archive.drill.queries,
         phase_timeout=archive.drill.phase_timeout,
     )
     drill = run_database_drill(plan, archive.server_programs(account), account, say)
-    _note(chosen, drill, tuple(stage_name(stage) for stage in stages))
+    _note(generation, drill, tuple(stage_name(stage) for stage in stages))
     return drill
 
 
 def _choose(directory: Path, generation: str | None) -> Path | None:
     if generation is not None:
-        return read_generation(directory, generation).path
-    generations = list_generations(directory)
-    return generations[-1].path if generations else None
+        return generation_path(directory, generation)
+    newest = newest_of(list_generations(directory))
+    return newest.path if newest is not None else None
 
 
 def _failed(source: str, detail: str) -> Drill:
@@ -64,5 +76,5 @@ def _note(generation: Path, drill: Drill, stages: tuple[str, ...]) -> None:
     check = Check(drill.timestamp, CheckKind.DRILL, drill.success, stages, detail=detail)
     try:
         note_check(generation, check)
-    except FileNotFoundError:  # rotated away meanwhile: there is nothing left to keep it for
-        pass
+    except OSError as error:  # the drill itself is on record in the database
+        log.warning("drill not noted", generation=generation.name, problem=str(error))

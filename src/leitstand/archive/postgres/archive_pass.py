@@ -4,10 +4,8 @@ The compressed bytes are hashed and unpacked in a thread of their own while the 
 checksums or write files, so both cores work.
 """
 
-import errno
 import hashlib
 import os
-import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,24 +13,12 @@ from typing import Protocol
 
 from leitstand.archive.postgres.gzip_stream import inflate
 from leitstand.archive.postgres.read_ahead import ReadAhead
+from leitstand.archive.postgres.regular_file import ArchiveUnreadableError, open_regular
 from leitstand.archive.postgres.stage import WAL, FileDigest
 from leitstand.archive.postgres.stream_damage import StreamDamagedError
 from leitstand.archive.postgres.tar_stream import TRAILING_ZEROS, Entry, TarReader
-from leitstand.errors import LeitstandError
 
 READ_SIZE = 1 << 18
-
-
-class ArchiveUnreadableError(LeitstandError):
-    """A file of a backup cannot be read: permission, I/O error, or no regular file."""
-
-    code = "BACKUP_UNREADABLE"
-
-
-class ArchiveMissingError(ArchiveUnreadableError):
-    """A file of a backup does not exist, or not any more."""
-
-    code = "BACKUP_FILE_MISSING"
 
 
 class Observer(Protocol):
@@ -56,7 +42,7 @@ class BackupFile:
     """
 
     def __init__(self, path: Path, on_bytes: Callable[[int], None]) -> None:
-        self._fd = _open_regular(path)
+        self._fd = open_regular(path)
         self._on_bytes = on_bytes
         self._sha256 = hashlib.sha256()
         self.size = os.fstat(self._fd).st_size
@@ -128,25 +114,3 @@ def _show(tar: TarReader, observers: Sequence[Observer]) -> None:
                 observer.piece(data)
         for observer in observers:
             observer.end()
-
-
-def read_small(path: Path, limit: int, on_bytes: Callable[[int], None]) -> bytes:
-    """A whole file of at most ``limit`` bytes; raises ArchiveUnreadableError."""
-    with closing(BackupFile(path, on_bytes)) as file:
-        if file.size > limit:
-            raise ArchiveUnreadableError(f"it has {file.size} bytes, more than {limit}")
-        return b"".join(file.chunks())
-
-
-def _open_regular(path: Path) -> int:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise ArchiveMissingError("it does not exist") from None
-    except OSError as error:
-        reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
-        raise ArchiveUnreadableError(f"it cannot be opened: {reason}") from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise ArchiveUnreadableError("it is not a regular file")
-    return fd

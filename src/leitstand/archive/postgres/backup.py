@@ -5,7 +5,6 @@ durable with its record, renamed, and the rename made durable. Until then it is 
 anybody, and the next one removes it. One process at a time writes to a backup directory.
 """
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -16,15 +15,15 @@ from pathlib import Path
 
 import structlog
 
-from leitstand.archive.postgres.backup_id import NextId, next_id
-from leitstand.archive.postgres.backup_lock import backup_lock, own_like
+from leitstand.archive.postgres.backup_id import NextId, is_backup_id, next_id
+from leitstand.archive.postgres.backup_lock import BackupStorageError, backup_lock, own_like
 from leitstand.archive.postgres.basebackup import (
     BackupProgress,
     Basebackup,
     IncrementalNeedsFullError,
     Report,
 )
-from leitstand.archive.postgres.catalogue import list_generations, stage_ids
+from leitstand.archive.postgres.catalogue import list_generations
 from leitstand.archive.postgres.checks import Check, CheckKind, note_check
 from leitstand.archive.postgres.connection import (
     ServerFacts,
@@ -34,6 +33,7 @@ from leitstand.archive.postgres.connection import (
     require_increments,
 )
 from leitstand.archive.postgres.durable import sync_path
+from leitstand.archive.postgres.layout import id_names, ids_taken, not_a_directory
 from leitstand.archive.postgres.parent import chain_of, find_parent
 from leitstand.archive.postgres.rotate import remove_leftovers
 from leitstand.archive.postgres.sealing import Identity, Taking, Verifier, bytes_of, seal
@@ -43,22 +43,13 @@ from leitstand.archive.postgres.stage import (
     MANIFEST,
     StageKind,
     StageRecord,
-    is_backup_id,
 )
-from leitstand.errors import FailureClass, LeitstandError
 from leitstand.store.binaries import Binaries
 
 TEMPORARY = ".tmp-"
 """Prefix of a backup that is not complete."""
 
 log = structlog.get_logger(__name__)
-
-
-class BackupStorageError(LeitstandError):
-    """The backup directory cannot be written."""
-
-    code = "BACKUP_STORAGE"
-    failure_class = FailureClass.TRANSIENT
 
 
 @dataclass(frozen=True)
@@ -203,9 +194,7 @@ def _verify_counter(report: Report, total: int) -> Callable[[str, int], None]:
 
 
 def _next_id(directory: Path) -> NextId:
-    names = [name for name in os.listdir(directory) if is_backup_id(name)]
-    existing = [taken for name in names for taken in stage_ids(directory / name)]
-    found = next_id(datetime.now(UTC), existing)
+    found = next_id(datetime.now(UTC), ids_taken(directory))
     if found.clock_behind is not None:
         log.warning("the clock is behind the newest backup", seconds=found.clock_behind.seconds)
     return found
@@ -222,16 +211,15 @@ def _at_work(repository: Repository, purpose: str) -> Iterator[None]:
             remove_leftovers(directory)
             yield
     except OSError as error:
-        raise BackupStorageError(
-            f"the backup directory {directory} cannot be used: {error.strerror}",
-            detail=str(error),
-            remedy="Look for room and permissions, and that the right disk is mounted there.",
-        ) from error
+        raise BackupStorageError.of(directory, error) from error
 
 
 def _remove_interrupted(directory: Path) -> None:
-    for pattern in (f"{TEMPORARY}*", f"*/{INCREMENTAL_DIR}/{TEMPORARY}*"):
-        for path in directory.glob(pattern):
+    generations = (directory / name for name in id_names(directory))
+    increments = (path / INCREMENTAL_DIR for path in generations if not_a_directory(path) is None)
+    places = [directory, *(path for path in increments if not_a_directory(path) is None)]
+    for place in places:
+        for path in place.glob(f"{TEMPORARY}*"):
             if is_backup_id(path.name.removeprefix(TEMPORARY)):
                 log.warning("removing an interrupted backup", path=str(path))
                 shutil.rmtree(path, ignore_errors=True)

@@ -4,14 +4,15 @@ The clock only proposes an id. One that would not sort after all existing ids (t
 second, a clock that was set back) is replaced by the second after the newest of them.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, UTC, datetime, timedelta
 
-from leitstand.archive.postgres.stage import is_backup_id
 from leitstand.errors import LeitstandError
 
 FORMAT = "%Y%m%dT%H%M%SZ"
+_SPELLING = re.compile(r"[0-9]{8}T[0-9]{6}Z")
 
 TOLERANCE = timedelta(seconds=60)
 """How far the clock may lie behind the newest id before somebody should look at it."""
@@ -45,16 +46,28 @@ def next_id(now: datetime, existing: Iterable[str]) -> NextId:
         following = newest + timedelta(seconds=1)
     except OverflowError:
         raise BackupIdError(
-            f"no backup can follow the one called {newest.strftime(FORMAT)}",
-            remedy="Move that directory away; nothing dated so late was made by Leitstand.",
+            f"no backup can follow the one called {newest.strftime(FORMAT)}, at the end of time",
+            remedy="Move the directory of that name out of the backup directory; nothing dated so"
+            " late was made by Leitstand.",
         ) from None
     behind = newest - proposed
     return NextId(following.strftime(FORMAT), behind if behind > TOLERANCE else None)
 
 
+def is_backup_id(name: str) -> bool:
+    """Whether ``name`` is an id of a generation or increment: a time that exists, spelt so."""
+    return time_of(name) is not None
+
+
+def is_last_year(name: str) -> bool:
+    """Whether an id states the last year that one can: no clock does, and soon none can follow."""
+    time = time_of(name)
+    return time is not None and time.year == MAXYEAR
+
+
 def time_of(name: str) -> datetime | None:
     """The time that an id states; None for a name that is no id or no time (month 13)."""
-    if not is_backup_id(name):
+    if not _SPELLING.fullmatch(name):
         return None
     try:
         return datetime.strptime(name, FORMAT).replace(tzinfo=UTC)

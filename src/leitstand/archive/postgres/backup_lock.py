@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
-from leitstand.errors import ConflictError
+from leitstand.errors import ConflictError, FailureClass, LeitstandError
 
 LOCK_NAME = ".lock"
 _NOTE_LIMIT = 200
+_OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class BackupBusyError(ConflictError):
@@ -19,13 +21,30 @@ class BackupBusyError(ConflictError):
     code = "BACKUP_BUSY"
 
 
+class BackupStorageError(LeitstandError):
+    """The backup directory cannot be read or written."""
+
+    code = "BACKUP_STORAGE"
+    failure_class = FailureClass.TRANSIENT
+
+    @classmethod
+    def of(cls, directory: Path, error: OSError) -> Self:
+        """The error that says what ``error`` means for ``directory``."""
+        return cls(
+            f"the backup directory {directory} cannot be used: {error.strerror}",
+            detail=str(error),
+            remedy="Look for room and permissions, and that the right disk is mounted there.",
+        )
+
+
 @contextmanager
 def backup_lock(directory: Path, purpose: str) -> Iterator[None]:
     """Hold ``directory`` for writing, never waiting: BackupBusyError names who holds it.
 
     The kernel releases the lock when its holder dies, whatever the file says. The file stays.
+    Raises OSError where it cannot be made.
     """
-    descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(directory / LOCK_NAME, _OPEN, 0o600)
     try:
         own_like(directory / LOCK_NAME, directory)
         _lock(descriptor, directory)

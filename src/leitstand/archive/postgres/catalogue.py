@@ -2,30 +2,49 @@
 
 Everything is told by the records (``backup.json``) and the sizes of the files; times of files mean
 nothing here. Whatever else lies in the directory is passed over, and nothing that is broken in it
-keeps the rest from being listed.
+keeps the rest from being listed. A link or a file that is named like a generation is listed, as one
+without any backup.
 """
 
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+import structlog
+
 from leitstand.archive.postgres.chain import StageFacts, check_chain
-from leitstand.archive.postgres.checks import CheckKind, last_failed, last_passed, read_checks
+from leitstand.archive.postgres.checks import (
+    CHECKS,
+    Check,
+    CheckKind,
+    last_failed,
+    last_passed,
+    read_checks,
+)
 from leitstand.archive.postgres.finding import Finding, FindingKind
+from leitstand.archive.postgres.layout import (
+    generation_path,
+    holds_backup,
+    id_names,
+    not_a_directory,
+    stages_of,
+)
+from leitstand.archive.postgres.regular_file import ArchiveUnreadableError
 from leitstand.archive.postgres.stage import (
     FULL_DIR,
-    INCREMENTAL_DIR,
     MANIFEST,
     SIDECAR,
     Stage,
     StageRecord,
     StageRecordError,
-    is_backup_id,
+    stage_name,
 )
-from leitstand.errors import NotFoundError
+
+log = structlog.get_logger(__name__)
 
 
 class GenerationState(StrEnum):
@@ -67,6 +86,7 @@ class Generation:
 
     ``verified_at`` is when the one of its stages verified whose verification is the oldest; None
     when one never did. ``drilled_at`` is when its newest drill passed, to whichever stage.
+    ``holds_backup``: there is a full backup that was once complete, be it damaged now.
     """
 
     path: Path
@@ -75,6 +95,7 @@ class Generation:
     findings: tuple[Finding, ...]
     verified_at: datetime | None
     drilled_at: datetime | None
+    holds_backup: bool = True
 
     @property
     def id(self) -> str:
@@ -137,42 +158,46 @@ def list_generations(directory: Path) -> tuple[Generation, ...]:
     the directory itself cannot be read.
     """
     try:
-        names = sorted(name for name in os.listdir(directory) if is_backup_id(name))
+        names = id_names(directory)
     except FileNotFoundError:
         return ()
-    return tuple(_generation(directory / name) for name in names if (directory / name).is_dir())
+    return tuple(_listed(directory / name) for name in names)
+
+
+def newest_of(generations: Sequence[Generation]) -> Generation | None:
+    """The newest of ``generations`` (the oldest first) that holds a backup, be it damaged.
+
+    What holds none (an empty directory, a link) hides no backup, and is told in the log. If there
+    is nothing else, the last of them; None when there are none at all.
+    """
+    for generation in reversed(generations):
+        if generation.holds_backup:
+            return generation
+        problem = generation.findings[0].problem if generation.findings else ""
+        log.warning("passed over, it holds no backup", generation=generation.id, problem=problem)
+    return generations[-1] if generations else None
 
 
 def read_generation(directory: Path, name: str) -> Generation:
     """The generation called ``name``; raises NotFoundError."""
-    path = directory / name
-    if not is_backup_id(name) or not path.is_dir():
-        raise NotFoundError(
-            f"there is no generation {name!r} in {directory}",
-            remedy="leitstand backup postgres list shows those that exist.",
-        )
-    return _generation(path)
+    return _generation(generation_path(directory, name))
 
 
-def stage_ids(generation: Path) -> list[str]:
-    """The ids below ``generation`` that are taken, whatever lies there; its own among them."""
-    try:
-        found = os.listdir(generation / INCREMENTAL_DIR)
-    except OSError:
-        found = []
-    return [generation.name, *(name for name in found if is_backup_id(name))]
+def _listed(path: Path) -> Generation:
+    wrong = not_a_directory(path)
+    if wrong is None:
+        return _generation(path)
+    return Generation(path, None, (), (wrong,), None, None, holds_backup=False)
 
 
 def _generation(path: Path) -> Generation:
-    found: list[Finding] = []
-    full = _full(path, found)
-    increments = _increments(path, found)
-    stages = (full, *increments) if full is not None else increments
-    for stage in stages:
-        found += stage.findings
+    there = stages_of(path)
+    stages = [_stage(stage, path.name) for stage in there.paths]
+    found = [*there.findings, *(finding for stage in stages for finding in stage.findings)]
+    full = stages[0] if stages and stages[0].path.name == FULL_DIR else None
     if full is not None:
         found += check_chain([_facts(stage) for stage in stages])
-    checks, names = read_checks(path), [stage.name for stage in stages]
+    checks, names = _checks(path, found), [stage.name for stage in stages]
     failed = last_failed(checks, names)
     if failed is not None:
         problem = f"it did not verify at {_rfc3339(failed.timestamp)}: {failed.detail}"
@@ -180,38 +205,25 @@ def _generation(path: Path) -> Generation:
     return Generation(
         path=path,
         full=full,
-        increments=increments,
+        increments=tuple(stages[1:] if full is not None else stages),
         findings=tuple(dict.fromkeys(found)),
         verified_at=last_passed(checks, CheckKind.VERIFY, names),
         drilled_at=last_passed(checks, CheckKind.DRILL, names[:1]),
+        holds_backup=holds_backup(path),
     )
 
 
-def _full(path: Path, found: list[Finding]) -> StageEntry | None:
-    if (path / FULL_DIR).is_dir():
-        return _stage(path / FULL_DIR, FULL_DIR, path.name, path.name)
-    problem = "the full backup does not exist"
-    found.append(Finding(FULL_DIR, "", problem, FindingKind.MISSING))
-    return None
-
-
-def _increments(path: Path, found: list[Finding]) -> tuple[StageEntry, ...]:
-    directory = path / INCREMENTAL_DIR
+def _checks(path: Path, found: list[Finding]) -> tuple[Check, ...]:
     try:
-        names = sorted(name for name in os.listdir(directory) if is_backup_id(name))
-    except FileNotFoundError:
+        return read_checks(path)
+    except ArchiveUnreadableError as error:
+        found.append(Finding("", CHECKS, error.message, FindingKind.UNREADABLE))
         return ()
-    except OSError as error:
-        problem = f"the directory cannot be listed: {error.strerror}"
-        found.append(Finding(INCREMENTAL_DIR, "", problem, FindingKind.UNREADABLE))
-        return ()
-    return tuple(
-        _stage(directory / name, f"{INCREMENTAL_DIR}/{name}", path.name, name) for name in names
-    )
 
 
-def _stage(path: Path, name: str, generation: str, backup_id: str) -> StageEntry:
-    found: list[Finding] = []
+def _stage(path: Path, generation: str) -> StageEntry:
+    name, found = stage_name(path), list[Finding]()
+    backup_id = generation if name == FULL_DIR else path.name
     sizes = _sizes(path, name, found)
     record = _record(path, name, found)
     if record is not None:
@@ -243,9 +255,8 @@ def _record(path: Path, name: str, found: list[Finding]) -> StageRecord | None:
     except StageRecordError as error:
         found.append(Finding(name, SIDECAR, error.message, FindingKind.DAMAGED))
         return None
-    except OSError as error:
-        problem = f"it cannot be read: {error.strerror}"
-        found.append(Finding(name, SIDECAR, problem, FindingKind.UNREADABLE))
+    except ArchiveUnreadableError as error:
+        found.append(Finding(name, SIDECAR, error.message, FindingKind.UNREADABLE))
         return None
     if record is None:
         found.append(Finding(name, SIDECAR, "it does not exist", FindingKind.MISSING))

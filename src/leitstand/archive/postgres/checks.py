@@ -4,8 +4,10 @@ Lines are only ever added, each in one write. A line that was cut off by a crash
 next one starts on a line of its own.
 """
 
+import errno
 import json
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,10 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from leitstand.archive.postgres.backup_lock import own_like
+from leitstand.archive.postgres.regular_file import (
+    ArchiveMissingError,
+    ArchiveUnreadableError,
+    open_regular,
+)
 
 CHECKS = "checks.jsonl"
 READ_LIMIT = 16 << 20
 """Bytes that are read, from the end of the file."""
+
+_APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""No link is followed: it may lead out of the backups."""
 
 
 class CheckKind(StrEnum):
@@ -53,8 +63,10 @@ class Check:
 def note_check(generation_dir: Path, check: Check) -> None:
     """Add ``check`` to the generation's history, durably; raises OSError."""
     path = generation_dir / CHECKS
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, _APPEND, 0o600)
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         own_like(path, generation_dir)
         line = json.dumps(check.as_dict()).encode() + b"\n"
         os.write(descriptor, line if _ends_cleanly(descriptor) else b"\n" + line)
@@ -64,14 +76,18 @@ def note_check(generation_dir: Path, check: Check) -> None:
 
 
 def read_checks(generation_dir: Path) -> tuple[Check, ...]:
-    """All checks in their order; empty when there are none or they cannot be read."""
+    """All checks in their order, none without a history; raises ArchiveUnreadableError."""
     try:
-        with (generation_dir / CHECKS).open("rb") as file:
+        descriptor = open_regular(generation_dir / CHECKS)
+    except ArchiveMissingError:
+        return ()
+    with os.fdopen(descriptor, "rb") as file:
+        try:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - READ_LIMIT))
             lines = file.read(READ_LIMIT).split(b"\n")
-    except OSError:
-        return ()
+        except OSError as error:
+            raise ArchiveUnreadableError(f"it cannot be read: {error.strerror}") from error
     return tuple(check for line in lines if (check := _parse(line)) is not None)
 
 

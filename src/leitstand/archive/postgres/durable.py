@@ -8,7 +8,7 @@ Leitstand verifies first, so that the disk writes while the processor checks.
 import os
 from pathlib import Path
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_CLOEXEC
 
 
 def sync_tree(top: Path) -> None:
@@ -26,7 +26,7 @@ def sync_tree(top: Path) -> None:
 
 
 def sync_path(path: Path) -> None:
-    """Synchronise one file, or one directory's list of names."""
+    """Synchronise one file, or one directory's list of names; a link is followed."""
     descriptor = os.open(path, _READ)
     try:
         os.fsync(descriptor)

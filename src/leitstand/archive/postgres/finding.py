@@ -34,6 +34,12 @@ class Finding:
     problem: str
     kind: FindingKind
 
+    @property
+    def sentence(self) -> str:
+        """Where and what, for people."""
+        where = " ".join(filter(None, (self.stage, self.file)))
+        return f"{where}: {self.problem}" if where else self.problem
+
     def as_dict(self) -> dict[str, str]:
         """The finding's JSON shape; names that are not UTF-8 appear with backslash escapes."""
         return {

@@ -22,7 +22,9 @@ from leitstand.archive.postgres.durable import sync_tree
 from leitstand.archive.postgres.extract import Targets, extract_verified
 from leitstand.archive.postgres.finding import Finding, FindingKind
 from leitstand.archive.postgres.label import TABLESPACE_MAP
+from leitstand.archive.postgres.layout import stages_of
 from leitstand.archive.postgres.program import run_program
+from leitstand.archive.postgres.regular_file import ArchiveUnreadableError
 from leitstand.archive.postgres.stage import (
     FULL_DIR,
     INCREMENTAL_DIR,
@@ -31,7 +33,7 @@ from leitstand.archive.postgres.stage import (
     Stage,
     StageRecord,
     StageRecordError,
-    is_backup_id,
+    stage_name,
 )
 from leitstand.errors import LeitstandError, NotFoundError
 from leitstand.store.account import Account
@@ -133,23 +135,25 @@ def materialise(  # noqa: PLR0913 - where from, where to, by what, and how
 
 
 def stages_upto(generation_dir: Path, upto: str | None) -> list[Path]:
-    """The directories of the stages to restore, the full backup first; raises NotFoundError."""
-    full, increments = generation_dir / FULL_DIR, generation_dir / INCREMENTAL_DIR
-    if not full.is_dir():
+    """The directories of the stages to restore, the full backup first.
+
+    Raises NotFoundError, and GenerationDamagedError when something else stands in the place of one
+    of them: without it, an older state would come back than was asked for.
+    """
+    there = stages_of(generation_dir)
+    paths = {path.name: path for path in there.paths}
+    if FULL_DIR not in paths:
         raise NotFoundError(
-            f"no backup found: {full} does not exist",
+            f"no backup found: in {generation_dir}, {there.findings[0].problem}",
             remedy="leitstand backup postgres list shows what can be restored.",
         )
-    names = []
-    if increments.is_dir():
-        names = sorted(name for name in os.listdir(increments) if is_backup_id(name))
-    if upto == FULL_DIR:
-        names = []
-    elif upto is not None and upto not in names:
+    if upto is not None and upto not in paths:
         raise NotFoundError(f"the generation {generation_dir.name} has no increment {upto!r}")
-    elif upto is not None:
-        names = names[: names.index(upto) + 1]
-    return [full, *(increments / name for name in names)]
+    if upto == FULL_DIR:
+        return [paths[FULL_DIR]]
+    until = None if upto is None else f"{INCREMENTAL_DIR}/{upto}"
+    _require_intact([f for f in there.findings if until is None or f.stage < until])
+    return [path for path in there.paths if until is None or stage_name(path) <= until]
 
 
 def source_name(generation_dir: Path, stages: Sequence[Path]) -> str:
@@ -254,7 +258,7 @@ def _unpack(path: Path, place: _Place, binaries: Binaries, meter: "_Meter") -> _
     spaces = {oid: place.home(oid) for oid in _tablespace_oids(path)}
     try:
         stage = Stage.read(path)
-    except (StageRecordError, OSError):
+    except (StageRecordError, ArchiveUnreadableError):
         stage = Stage(path, None)  # what is wrong with the record is a finding of the check
     targets = Targets(place.base, spaces, with_wal=place.with_wal)
     scratch = place.base.parent

@@ -4,11 +4,18 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from leitstand.archive.postgres.basebackup import IncrementalNeedsFullError
-from leitstand.archive.postgres.catalogue import Generation, GenerationState, StageEntry
+from leitstand.archive.postgres.catalogue import (
+    Generation,
+    GenerationState,
+    StageEntry,
+    newest_of,
+)
 from leitstand.archive.postgres.connection import ServerFacts, Source
 from leitstand.archive.postgres.lsn import parse_lsn
+from leitstand.archive.postgres.regular_file import ArchiveUnreadableError, open_regular
 from leitstand.archive.postgres.stage import MANIFEST, SIDECAR, StageRecord
 
 _SHOWN = 3
@@ -25,15 +32,16 @@ def find_parent(
 ) -> Generation:
     """The generation whose last stage is the parent; raises IncrementalNeedsFullError.
 
-    It is always the newest one. Its files are compared with their records as far as that is cheap:
-    the sizes of all, the content of those that were touched since they were last verified.
+    It is always the newest one that holds a backup. Its files are compared with their records as
+    far as that is cheap: the sizes of all, the content of those that were touched since they were
+    last verified.
     """
-    if not generations:
+    newest = newest_of(generations)
+    if newest is None:
         raise NoGenerationError(
             "there is no full backup yet that an increment could follow",
             remedy="Run leitstand backup postgres full first.",
         )
-    newest = generations[-1]
     reason = _unfit(newest, facts) or _touched(newest)
     if reason is not None:
         raise _needs_full(reason)
@@ -92,8 +100,10 @@ def _touched(generation: Generation) -> str | None:
     for stage in generation.stages:
         for path, expected in _suspects(stage, verified):
             try:
-                with open(path, "rb") as file:
+                with os.fdopen(open_regular(path), "rb") as file:
                     actual = hashlib.file_digest(file, "sha256").hexdigest()
+            except ArchiveUnreadableError as error:
+                return f"{path} cannot be used: {error.message}"
             except OSError as error:
                 return f"{path} cannot be read: {error.strerror}"
             if actual != expected:
@@ -101,7 +111,7 @@ def _touched(generation: Generation) -> str | None:
     return None
 
 
-def _suspects(stage: StageEntry, verified: datetime | None) -> Iterator[tuple[str, str]]:
+def _suspects(stage: StageEntry, verified: datetime | None) -> Iterator[tuple[Path, str]]:
     record = stage.record
     if record is None:
         return
@@ -113,4 +123,4 @@ def _suspects(stage: StageEntry, verified: datetime | None) -> Iterator[tuple[st
     for name, digest in expected.items():
         path = stage.path / name
         if os.stat(path).st_ctime_ns > since:
-            yield str(path), digest
+            yield path, digest

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import structlog
 
-from leitstand.archive.postgres.backup_lock import backup_lock
+from leitstand.archive.postgres.backup_id import is_backup_id
+from leitstand.archive.postgres.backup_lock import BackupStorageError, backup_lock
 from leitstand.archive.postgres.catalogue import Generation, GenerationState, list_generations
 from leitstand.archive.postgres.durable import sync_path
+from leitstand.archive.postgres.generation_lock import GenerationInUseError, kept_from_readers
 from leitstand.archive.postgres.retention import Candidate, Plan, Policy, plan_retention
-from leitstand.archive.postgres.stage import is_backup_id
 
 REMOVED_PREFIX = ".removed-"
 """Of a generation that is being deleted: renamed first, so that no half of it is ever listed."""
@@ -33,7 +34,8 @@ class Rotation:
     """What a rotation decided and did; sizes in bytes.
 
     ``removed`` are gone entirely. Those in ``failures`` are listed no more, or still listed if not
-    even the rename worked; the next rotation tries again.
+    even the rename worked; the next rotation tries again. So it does with those in ``postponed``,
+    which somebody verified, drilled or restored just then.
     """
 
     plan: Plan
@@ -41,6 +43,7 @@ class Rotation:
     failures: tuple[Failure, ...]
     freed: int
     dry_run: bool
+    postponed: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """The rotation's JSON shape."""
@@ -48,6 +51,7 @@ class Rotation:
             "dry_run": self.dry_run,
             "decisions": [decision.as_dict() for decision in self.plan.decisions],
             "removed": list(self.removed),
+            "postponed": list(self.postponed),
             "failures": [vars(failure) for failure in self.failures],
             "freed": self.freed,
         }
@@ -64,14 +68,18 @@ def rotate(
 
     ``report`` is told each generation before it is deleted. What cannot be deleted is a failure in
     the result and does not keep the others. Raises RetentionError when nothing would be left,
-    BackupBusyError while a backup is taken, OSError when the directory cannot be read.
+    BackupBusyError while a backup is taken or another rotation works, BackupStorageError when the
+    directory cannot be read or locked.
     """
-    if dry_run or not directory.is_dir():
-        return Rotation(_plan(list_generations(directory), policy), (), (), 0, dry_run)
-    with backup_lock(directory, "rotation"):
-        found = {generation.id: generation for generation in list_generations(directory)}
-        plan = _plan(tuple(found.values()), policy)
-        return _remove_all(directory, plan, found, report or _ignore)
+    try:
+        if dry_run or not directory.is_dir():
+            return Rotation(_plan(list_generations(directory), policy), (), (), 0, dry_run)
+        with backup_lock(directory, "rotation"):
+            found = {generation.id: generation for generation in list_generations(directory)}
+            plan = _plan(tuple(found.values()), policy)
+            return _remove_all(directory, plan, found, report or _ignore)
+    except OSError as error:
+        raise BackupStorageError.of(directory, error) from error
 
 
 def remove_leftovers(directory: Path) -> tuple[Failure, ...]:
@@ -105,10 +113,15 @@ def _remove_all(
     directory: Path, plan: Plan, found: dict[str, Generation], report: Callable[[str], None]
 ) -> Rotation:
     failures = list(remove_leftovers(directory))
-    removed, freed = [], 0
+    removed, postponed, freed = [], [], 0
     for decision in plan.removed:
         report(decision.id)
-        problem = _remove(directory, decision.id)
+        try:
+            problem = _remove(directory, decision.id)
+        except GenerationInUseError as error:
+            log.info("removal postponed", generation=decision.id, reason=error.message)
+            postponed.append(decision.id)
+            continue
         if problem is not None:
             log.error("generation not removed", generation=decision.id, problem=problem)
             failures.append(Failure(decision.id, problem))
@@ -116,22 +129,29 @@ def _remove_all(
         log.info("generation removed", generation=decision.id, reasons=decision.reasons)
         removed.append(decision.id)
         freed += found[decision.id].size
-    return Rotation(plan, tuple(removed), tuple(failures), freed, dry_run=False)
+    return Rotation(plan, tuple(removed), tuple(failures), freed, False, tuple(postponed))
 
 
 def _remove(directory: Path, name: str) -> str | None:
-    """Rename, then delete; what went wrong, or None."""
+    """Rename, then delete; what went wrong, or None. Raises GenerationInUseError."""
     doomed = directory / f"{REMOVED_PREFIX}{name}"
     try:
-        (directory / name).rename(doomed)
-        sync_path(directory)
+        with kept_from_readers(directory / name):
+            (directory / name).rename(doomed)
+            sync_path(directory)
+            return _delete(doomed)
     except OSError as error:
-        return f"it cannot be renamed: {error.strerror}"
-    return _delete(doomed)
+        return f"it cannot be opened or renamed: {error.strerror}"
 
 
 def _delete(doomed: Path) -> str | None:
-    """Delete as much as possible; the first thing that could not be deleted, or None."""
+    """Delete as much as possible; the first thing that could not be deleted, or None.
+
+    A link is unlinked; what it leads to stays.
+    """
+    if doomed.is_symlink():
+        doomed.unlink()
+        return None
     problems: list[str] = []
 
     def note(_: object, path: str, info: tuple[type, BaseException, object]) -> None:

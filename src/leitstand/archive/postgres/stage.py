@@ -14,7 +14,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from leitstand.archive.postgres.backup_id import is_backup_id
 from leitstand.archive.postgres.lsn import parse_lsn
+from leitstand.archive.postgres.regular_file import ArchiveMissingError, read_small
 from leitstand.errors import LeitstandError
 
 BASE = "base.tar.gz"
@@ -29,7 +31,6 @@ SIDECAR_LIMIT = 16 << 20
 
 T = TypeVar("T")
 
-_ID = re.compile(r"\d{8}T\d{6}Z")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SYSTEM_IDENTIFIER = re.compile(r"[1-9]\d{0,19}")
 _ARCHIVE = re.compile(r"(base|pg_wal|[1-9]\d{0,9})\.tar\.gz")
@@ -140,25 +141,17 @@ class Stage:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The stage in ``path``; raises StageRecordError, or OSError when it cannot be read."""
+        """The stage in ``path``; raises StageRecordError, ArchiveUnreadableError."""
         try:
-            with (path / SIDECAR).open("rb") as sidecar:
-                content = sidecar.read(SIDECAR_LIMIT + 1)
-        except FileNotFoundError:
+            content = read_small(path / SIDECAR, SIDECAR_LIMIT)
+        except ArchiveMissingError:
             return cls(path, None)
-        if len(content) > SIDECAR_LIMIT:
-            raise StageRecordError(f"{SIDECAR} has more than {SIDECAR_LIMIT} bytes")
         return cls(path, StageRecord.from_json(content))
 
     @property
     def name(self) -> str:
         """How findings call it: ``full`` or ``incremental/<id>``."""
         return stage_name(self.path)
-
-
-def is_backup_id(name: str) -> bool:
-    """Whether ``name`` is an id of a generation or increment, ``YYYYMMDDTHHMMSSZ``."""
-    return _ID.fullmatch(name) is not None
 
 
 def stage_name(path: Path) -> str:
@@ -202,6 +195,12 @@ class _Members:
     def optional_text(self, name: str) -> str | None:
         return None if self.document.get(name, "") is None else self.text(name)
 
+    def backup_id(self, name: str) -> str:
+        value = self.text(name)
+        if not is_backup_id(value):
+            raise ValueError(f"{self.where}{name} has the unexpected value {value[:80]!r}")
+        return value
+
     def lsn(self, name: str) -> str:
         value = self.text(name)
         parse_lsn(value)
@@ -225,9 +224,9 @@ def _check_envelope(members: _Members) -> None:
 def _record_members(members: _Members) -> dict[str, Any]:
     kind = StageKind(members.text("kind"))
     return {
-        "id": members.text("id", _ID),
+        "id": members.backup_id("id"),
         "kind": kind,
-        "generation": members.text("generation", _ID),
+        "generation": members.backup_id("generation"),
         "parent": _parent(members, kind),
         "system_identifier": members.text("system_identifier", _SYSTEM_IDENTIFIER),
         "timeline": members.number("timeline", 1),
@@ -248,7 +247,7 @@ def _parent(members: _Members, kind: StageKind) -> Parent | None:
         members.value("parent", type(None))
         return None
     parent = _Members(members.value("parent", dict), "parent.")
-    return Parent(parent.text("id", _ID), parent.text("manifest_sha256", _SHA256))
+    return Parent(parent.backup_id("id"), parent.text("manifest_sha256", _SHA256))
 
 
 def _files(document: dict[str, Any]) -> dict[str, FileDigest]:

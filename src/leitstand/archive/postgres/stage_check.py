@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from leitstand.archive.held_directory import held_directory, sweep
 from leitstand.archive.postgres import record_check
-from leitstand.archive.postgres.archive_pass import (
-    ArchiveMissingError,
-    ArchivePass,
-    ArchiveUnreadableError,
-    Observer,
-    read_small,
-)
+from leitstand.archive.postgres.archive_pass import ArchivePass, Observer
 from leitstand.archive.postgres.chain import StageFacts
 from leitstand.archive.postgres.finding import Finding, FindingKind, Findings
 from leitstand.archive.postgres.label import (
@@ -38,6 +33,11 @@ from leitstand.archive.postgres.manifest_check import (
     check_directories,
     unpacked_limit,
 )
+from leitstand.archive.postgres.regular_file import (
+    ArchiveMissingError,
+    ArchiveUnreadableError,
+    read_small,
+)
 from leitstand.archive.postgres.stage import (
     BASE,
     MANIFEST,
@@ -59,6 +59,8 @@ from leitstand.errors import FailureClass, LeitstandError
 from leitstand.store.binaries import Binaries
 
 T = TypeVar("T")
+
+SCRATCH_PREFIX = "leitstand-wal-"
 
 _ARCHIVE_SUFFIX = ".tar.gz"
 
@@ -125,7 +127,7 @@ class StageCheck:
         self._binaries = binaries
         self._on_bytes = on_bytes
         self._destination = destination
-        self._scratch = scratch
+        self._scratch = scratch or Path(tempfile.gettempdir())
         self._findings = Findings(stage_name(path))
         self._notes = Findings(stage_name(path))
         self._digests: dict[str, FileDigest] = {}
@@ -156,9 +158,8 @@ class StageCheck:
         except StageRecordError as error:
             self._findings.add(SIDECAR, error.message)
             return None
-        except OSError as error:
-            problem = f"it cannot be read: {error.strerror}"
-            self._findings.add(SIDECAR, problem, FindingKind.UNREADABLE)
+        except ArchiveUnreadableError as error:
+            self._findings.add(SIDECAR, error.message, FindingKind.UNREADABLE)
             return None
         if record is None:
             problem = (
@@ -283,8 +284,8 @@ class StageCheck:
             self._findings.add(archive, error.message, _kind(error))
         except OSError as error:  # the backup's own read errors are ArchiveUnreadableError
             raise ScratchError(
-                f"the temporary directory cannot be written: {error.strerror}",
-                remedy="Make room there, or set TMPDIR to a larger place.",
+                f"the WAL cannot be unpacked in {self._scratch}: {error.strerror}",
+                remedy="Make room there. It is drill.directory if that exists, else TMPDIR.",
             ) from error
         if reading.digest is not None:
             self._digests[archive] = reading.digest
@@ -302,12 +303,16 @@ class StageCheck:
 
     @contextmanager
     def _scratch_directory(self) -> Iterator[Path]:
-        try:
-            holder = tempfile.TemporaryDirectory(prefix="leitstand-wal-", dir=self._scratch)
-        except OSError as error:
-            raise ScratchError(f"no temporary directory can be made: {error.strerror}") from error
-        with holder as directory:
-            yield Path(directory)
+        """Room for WAL; what killed verifications left there goes first."""
+        with ExitStack() as stack:
+            try:
+                sweep(self._scratch, SCRATCH_PREFIX)
+                directory = stack.enter_context(held_directory(self._scratch, SCRATCH_PREFIX))
+            except OSError as error:
+                raise ScratchError(
+                    f"no directory can be made in {self._scratch}: {error.strerror}"
+                ) from error
+            yield directory
 
     def _report(self, record: StageRecord | None, manifest: Manifest | None) -> StageReport:
         identifier = manifest.system_identifier if manifest else None

@@ -11,15 +11,14 @@ from pathlib import Path
 
 from leitstand.archive.postgres.chain import check_chain
 from leitstand.archive.postgres.finding import Finding, FindingKind
-from leitstand.archive.postgres.stage import (
-    FULL_DIR,
-    INCREMENTAL_DIR,
-    SIDECAR,
-    is_backup_id,
-    stage_name,
+from leitstand.archive.postgres.layout import (
+    Stages,
+    no_such_generation,
+    not_a_directory,
+    stages_of,
 )
+from leitstand.archive.postgres.stage import FULL_DIR, SIDECAR, stage_name
 from leitstand.archive.postgres.stage_check import Nowhere, StageCheck, StageReport
-from leitstand.errors import NotFoundError
 from leitstand.store.binaries import Binaries
 
 REPORT_INTERVAL = 0.5
@@ -76,18 +75,21 @@ def verify_generation(
 ) -> Verdict:
     """Verify all stages of the generation in ``generation_dir`` and how they follow one another.
 
-    Faults are findings, all of them, and later stages are still read. What vanishes meanwhile
-    (a rotation) is a finding too. ``scratch`` is where WAL is unpacked for a while, by default the
-    system's temporary directory. Raises NotFoundError when there is no such generation,
-    ScratchError when WAL cannot be unpacked, ProgramsMissingError without pg_waldump.
+    Faults are findings, all of them, and later stages are still read. What vanishes meanwhile is a
+    finding too, and so is a link or a file in the generation's place. ``scratch`` is where WAL is
+    unpacked for a while, by default the system's temporary directory. Raises NotFoundError when
+    there is no such generation, ScratchError when WAL cannot be unpacked, ProgramsMissingError
+    without pg_waldump.
     """
-    if not generation_dir.is_dir():
-        raise NotFoundError(f"there is no generation {generation_dir}")
     binaries.path("pg_waldump")
-    paths, found = _stage_paths(generation_dir)
-    meter = _Meter(report, sum(_stage_size(path) for path in paths))
+    wrong = not_a_directory(generation_dir)
+    if wrong is not None and wrong.kind is FindingKind.MISSING:
+        raise no_such_generation(generation_dir.parent, generation_dir.name)
+    there = stages_of(generation_dir) if wrong is None else Stages((), (wrong,))
+    found = list(there.findings)
+    meter = _Meter(report, sum(_stage_size(path) for path in there.paths))
     reports = []
-    for path in paths:
+    for path in there.paths:
         reports.append(_check(path, binaries, meter, scratch))
         found += reports[-1].findings
         found += _check_names(reports[-1], generation_dir.name)
@@ -116,25 +118,6 @@ def verify_stage(
 def _check(path: Path, binaries: Binaries, meter: "_Meter", scratch: Path | None) -> StageReport:
     on_bytes = meter.counter_for(path)
     return StageCheck(path, binaries, on_bytes, Nowhere(), scratch).run()
-
-
-def _stage_paths(generation_dir: Path) -> tuple[list[Path], list[Finding]]:
-    """The stages in the order of the chain; a full one is always among them, there or not."""
-    paths, found = [generation_dir / FULL_DIR], []
-    if not paths[0].is_dir():
-        paths = []
-        problem = "the full backup does not exist"
-        found.append(Finding(FULL_DIR, "", problem, FindingKind.MISSING))
-    increments = generation_dir / INCREMENTAL_DIR
-    try:
-        names = sorted(path.name for path in increments.iterdir() if is_backup_id(path.name))
-    except FileNotFoundError:
-        names = []
-    except OSError as error:
-        problem = f"the directory cannot be listed: {error.strerror}"
-        found.append(Finding(INCREMENTAL_DIR, "", problem, FindingKind.UNREADABLE))
-        names = []
-    return paths + [increments / name for name in names], found
 
 
 def _check_names(stage: StageReport, generation: str) -> list[Finding]:
