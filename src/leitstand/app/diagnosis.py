@@ -56,9 +56,8 @@ def _backups(settings: Settings) -> list[Finding]:
     writable = directory_writable("backup directory", directory, "backup.postgres.directory")
     try:
         newest = newest_verified(list_generations(directory), datetime.now(UTC))
-    except OSError as error:
-        unreadable = LeitstandError(f"{directory} cannot be read: {error.strerror}")
-        newest = from_error("newest verified backup", unreadable)
+    except LeitstandError as error:
+        newest = from_error("newest verified backup", error)
     return [writable, room("room for backups", directory), newest]
 
 

@@ -12,7 +12,7 @@ from leitstand.archive.postgres.restore import KIND, Restore, restore_database
 from leitstand.archive.restore_log import logged_restore
 from leitstand.archive.settings import ArchiveSettings, no_generation
 from leitstand.archive.verification import NEWEST
-from leitstand.errors import NotFoundError
+from leitstand.errors import LeitstandError
 from leitstand.store.account import Account
 
 
@@ -42,7 +42,7 @@ def restore_generation(
         try:
             chosen = _chosen(archive.directory, request.generation)
             generation = stack.enter_context(in_use(chosen))
-        except NotFoundError:
+        except LeitstandError:
             with logged_restore(archive.restore_log, KIND, request.generation, request.target):
                 raise
         restore = Restore(

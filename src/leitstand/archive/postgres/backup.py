@@ -196,7 +196,8 @@ def _verify_counter(report: Report, total: int) -> Callable[[str, int], None]:
 def _next_id(directory: Path) -> NextId:
     found = next_id(datetime.now(UTC), ids_taken(directory))
     if found.clock_behind is not None:
-        log.warning("the clock is behind the newest backup", seconds=found.clock_behind.seconds)
+        behind = found.clock_behind.total_seconds()
+        log.warning("the clock is behind the newest id", seconds=behind, id=found.id)
     return found
 
 

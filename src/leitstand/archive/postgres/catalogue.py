@@ -16,6 +16,7 @@ from pathlib import Path
 
 import structlog
 
+from leitstand.archive.postgres.backup_lock import BackupStorageError
 from leitstand.archive.postgres.chain import StageFacts, check_chain
 from leitstand.archive.postgres.checks import (
     CHECKS,
@@ -154,13 +155,15 @@ class Generation:
 def list_generations(directory: Path) -> tuple[Generation, ...]:
     """All generations in ``directory``, the oldest first; none if the directory does not exist.
 
-    A generation that is taken or rotated meanwhile is listed as it was seen. Raises OSError when
-    the directory itself cannot be read.
+    A generation that is taken or rotated meanwhile is listed as it was seen. Raises
+    BackupStorageError when the directory itself cannot be read.
     """
     try:
         names = id_names(directory)
     except FileNotFoundError:
         return ()
+    except OSError as error:
+        raise BackupStorageError.of(directory, error) from error
     return tuple(_listed(directory / name) for name in names)
 
 

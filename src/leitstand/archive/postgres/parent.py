@@ -69,7 +69,7 @@ def _needs_full(reason: str) -> IncrementalNeedsFullError:
 def _unfit(newest: Generation, facts: ServerFacts) -> str | None:
     """Why ``newest`` cannot be continued, by what records and server say."""
     if newest.state is not GenerationState.COMPLETE:
-        problems = "; ".join(f"{f.stage}/{f.file} {f.problem}" for f in newest.findings[:_SHOWN])
+        problems = "; ".join(found.sentence for found in newest.findings[:_SHOWN])
         return f"the newest generation {newest.id} is {newest.state.value}: {problems}"
     if newest.system_identifier != facts.system_identifier:
         return (
