@@ -8,9 +8,11 @@ MASK = "***"
 # Greedy up to the last @ of the word: a password with an unescaped @ or / is hidden whole, too.
 _URL_PASSWORD = re.compile(r"(\b[a-zA-Z][\w+.-]*://[^:/?#\s@]*:)[^\s]*@")
 
-# `password=x` of libpq's keyword form and of a URL's query; quoted values may hold spaces.
+# `password=x` of libpq's keyword form and of a URL's query; quoted values may hold spaces. Whoever
+# misspells the name (`pasword`) has written a password all the same.
 _NAMED_PASSWORD = re.compile(
-    r"""\b((?:ssl)?password|passwd|pwd|secret|client_secret|access_token|token|api_?key)
+    r"""(\b\w{0,40}(?:pas+w(?:or)?d|pas+wrod|passphrase|pwd|secret)\w{0,40}|\btoken|_token(?<!fencing_token)
+        |\bapi_?key)
         (\s*=\s*)
         (?:'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|[^\s&;,'"]+)""",
     re.IGNORECASE | re.VERBOSE,

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from leitstand.address import check_conninfo
 from leitstand.archive import (
     ArchiveSettings,
     DrillLedger,
@@ -79,6 +80,7 @@ async def control_server_address(settings: Settings) -> AsyncIterator[str]:
     """The control database's connection string; the embedded server is up meanwhile."""
     url = settings.database.url.get_secret_value()
     if url:
+        check_conninfo("database.url", url)
         yield url
         return
     async with EmbeddedServer(settings.server.data_dir) as embedded:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from leitstand.address import check_conninfo
 from leitstand.app.archive_wiring import archive_executors, archive_settings
 from leitstand.archive import ArchiveSettings, DrillLedger
 from leitstand.execution import (
@@ -86,6 +87,7 @@ async def _server(
 ) -> AsyncIterator[tuple[str, EmbeddedServer | None]]:
     url = settings.database.url.get_secret_value()
     if url:
+        check_conninfo("database.url", url)
         yield url, None
         return
     async with EmbeddedServer(settings.server.data_dir, patience=patience) as embedded:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pydantic import SecretStr, ValidationError
 
-from leitstand.masking import MASK, mask_url, mask_value
+from leitstand.address import shown_address
+from leitstand.masking import MASK, mask_value
 from leitstand.settings.keys import KeyPath, dotted, leaves, value_at
 from leitstand.settings.layer import Layer
 from leitstand.settings.problems import SettingsError, describe
@@ -105,7 +106,7 @@ def effective_configuration(loaded: LoadedSettings) -> list[SettingEntry]:
 
 def _displayed(name: str, value: object) -> object:
     if isinstance(value, SecretUrl):
-        return mask_url(value.get_secret_value())
+        return shown_address(value.get_secret_value())
     if isinstance(value, SecretStr):
         return MASK if value.get_secret_value() else ""
     if isinstance(value, Section):

@@ -13,8 +13,9 @@ from typing import Self
 
 import psycopg
 from psycopg import pq
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 
+from leitstand.address import conninfo_parts, secret_keywords
 from leitstand.errors import LeitstandError, UnavailableError, UsageError
 from leitstand.masking import mask_url
 
@@ -97,16 +98,15 @@ class Source:
     @classmethod
     def parse(cls, conninfo: str, passfile: Path | None = None) -> Self:
         """From a URL or ``key=value`` text; raises UsageError, without repeating the text."""
-        try:
-            found = {k: str(v) for k, v in conninfo_to_dict(conninfo).items() if v is not None}
-        except psycopg.ProgrammingError:
+        found = conninfo_parts(conninfo)
+        if found is None:
             raise UsageError(
                 "the connection of the backup is not a PostgreSQL URL or connection string",
                 remedy="Write backup.postgres.url like postgresql://user@host:5432/database.",
-            ) from None  # libpq's message repeats what it could not read, password included
+            )
         password = found.pop("password", None)
         for keyword in found:
-            if keyword in _secret_keywords():
+            if keyword in secret_keywords():
                 raise UsageError(
                     f"{keyword} cannot be handed to pg_basebackup without showing it to others",
                     remedy="Use a key without a passphrase, readable by Leitstand's user alone.",
@@ -251,7 +251,3 @@ def _environment_names() -> dict[str, str]:
     """libpq's environment variable for each of its keywords that has one."""
     known = pq.Conninfo.get_defaults()
     return {o.keyword.decode(): o.envvar.decode() for o in known if o.envvar is not None}
-
-
-def _secret_keywords() -> set[str]:
-    return {o.keyword.decode() for o in pq.Conninfo.get_defaults() if o.dispchar == b"*"}
