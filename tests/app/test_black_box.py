@@ -121,7 +121,7 @@ def test_errors(served: Installation) -> None:
     assert '"NOT_FOUND"' in wrong.err
     assert served.run("job", "fly").code == 2
     assert served.run("run", "list", "--status", "odd").code == 2
-    assert served.run("run", "show", "999999").err.startswith("Error: ")
+    assert served.run("run", "show", "999999").err.startswith("Error [NOT_FOUND]: ")
 
 
 def test_nothing_is_wrong(served: Installation) -> None:

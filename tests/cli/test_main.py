@@ -15,7 +15,7 @@ from leitstand.cli.command_table import COMMANDS, CommandEntry
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
-from leitstand.cli.main import run
+from leitstand.cli.main import main, run
 from leitstand.errors import LeitstandError, NotFoundError, UsageError
 
 HEAVY = ("alembic", "fastapi", "psycopg", "pydantic", "rich", "sqlalchemy", "structlog", "uvicorn")
@@ -30,9 +30,31 @@ async def add(call: Invocation, a: int, b: int = 1) -> None:
 
 
 @app.command("partial")
-def partial(call: Invocation) -> ExitCode:
+def partial(call: Invocation, say: bool = False) -> ExitCode:
     """Do half of it."""
+    if say:
+        call.output.show({}, "half")
     return ExitCode.PARTIAL
+
+
+@app.command("much")
+def much(call: Invocation) -> None:
+    """Say more than a pipe takes."""
+    call.output.show([], "x" * 200_000)
+
+
+@app.command("stream")
+def stream(call: Invocation) -> None:
+    """Say more than a pipe takes, in pieces."""
+    call.output.lines("x" * 100 for _ in range(2000))
+
+
+@app.command("write")
+def write(call: Invocation, file: Path) -> None:
+    """Write to a file the number that it is open as."""
+    with file.open("w") as target:
+        target.write(str(target.fileno()))
+        call.output.show({}, "written")
 
 
 @app.command("fail")
@@ -174,7 +196,7 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str], arguments: list[str], co
 
 def test_an_error_is_said_with_its_remedy(capsys: pytest.CaptureFixture[str]) -> None:
     run(["trial", "fail", "missing"])
-    assert capsys.readouterr().err == "Error: no job x\n  two\n  lines\nLook.\n"
+    assert capsys.readouterr().err == "Error [NOT_FOUND]: no job x\n  two\n  lines\nLook.\n"
 
 
 def test_with_json_an_error_is_one_document_on_standard_error(
@@ -215,14 +237,75 @@ def test_a_fault_shows_its_traceback_only_when_asked(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
-    shell = f"{sys.executable} -c 'from leitstand.cli.main import main; main()' config check"
+def in_shell(words: str, redirected: str) -> tuple[int, str]:
+    """Exit code and standard error of the console script in a shell, with redirections."""
+    program = f"{sys.executable} -c 'from tests.cli.test_main import shell_main; shell_main()'"
     done = subprocess.run(
-        ["bash", "-c", f"{shell} | true; echo ${{PIPESTATUS[0]}}"],
+        ["bash", "-c", f"{program} {words} {redirected}; exit ${{PIPESTATUS[0]}}"],
         capture_output=True,
         text=True,
         timeout=30,
-        check=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
-    assert done.stderr == ""
-    assert done.stdout.strip() in {"0", "1"}, "0 if the pipe took everything before it closed"
+    return done.returncode, done.stderr
+
+
+def shell_main() -> None:
+    """The entry point with the commands above."""
+    entry = CommandEntry("tests.cli.test_main", "For this test.")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("leitstand.cli.main.COMMANDS", {**COMMANDS, "trial": entry})
+        main()
+
+
+@pytest.mark.parametrize("words", ["trial much", "trial stream", "--help"])
+def test_a_reader_that_has_seen_enough_is_no_fault(words: str) -> None:
+    code, said = in_shell(words, "| true")
+    assert said == ""
+    assert code in {0, 1}, "1 if Typer noticed it while writing its help"
+
+
+@pytest.mark.parametrize("words", ["trial stream", "--help", "trial add 1 --json"])
+def test_a_closed_standard_output_is_not_wanted(words: str) -> None:
+    assert in_shell(words, ">&- 2>&-") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("trial much", 4, "has ended (done)"),
+        ("trial stream", 4, "has ended (done)"),
+        ("--help", 4, "has ended (done)"),
+        ("trial partial", 3, ""),
+        ("trial partial --say", 3, "has ended (partial)"),
+    ],
+)
+def test_work_that_is_done_and_words_that_are_lost_are_told_apart(
+    words: str, code: int, said: str
+) -> None:
+    ended, shown = in_shell(words, ">/dev/full")
+    assert ended == code
+    if said:
+        assert shown.startswith("Error [OUTPUT]: the command")
+        assert "No space left on device" in shown
+    assert said in shown
+    assert "Traceback" not in shown
+
+
+def test_with_json_lost_words_are_one_document() -> None:
+    code, shown = in_shell("trial add 1 --json", ">/dev/full")
+    assert code == 4
+    assert json.loads(shown)["code"] == "OUTPUT"
+
+
+def test_an_error_that_nobody_can_be_told_keeps_its_code() -> None:
+    assert in_shell("trial fail missing", "2>/dev/full") == (1, "")
+    assert in_shell("trial fail usage", "2>&- >&-") == (2, "")
+
+
+def test_a_file_never_gets_the_number_of_a_closed_stream(tmp_path: Path) -> None:
+    """Or what is printed would go into it."""
+    code, _ = in_shell(f"trial write {tmp_path}/file", ">&- 2>&- <&-")
+    assert code == 0
+    assert int((tmp_path / "file").read_text()) > 2

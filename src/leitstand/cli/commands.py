@@ -55,8 +55,11 @@ def _invoking(function: CommandFunction) -> Callable[..., Result]:
     def invoke(context: typer.Context, config: str | None, json: bool, **given: object) -> Result:
         earlier = context.find_object(CommonOptions) or CommonOptions()
         configure_logs("warning")
-        result = function(Invocation(CommonOptions(config, json).over(earlier)), **given)
-        return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+        call = Invocation(CommonOptions(config, json).over(earlier))
+        result = function(call, **given)
+        code = asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+        call.output.check_written(code or ExitCode.DONE)
+        return code
 
     _set_signature(invoke, list(inspect.signature(function, eval_str=True).parameters.values())[1:])
     return invoke

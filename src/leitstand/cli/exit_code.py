@@ -12,4 +12,11 @@ class ExitCode(IntEnum):
     USAGE = 2
     PARTIAL = 3
     """Some of it was done; the output says what was not."""
+    UNWRITTEN = 4
+    """All of it was done, but the result could not be written to standard output."""
     INTERRUPTED = 130
+
+    @property
+    def in_words(self) -> str:
+        """The code as people read it: ``done``, ``failure`` and so on."""
+        return self.name.lower()

@@ -1,18 +1,20 @@
 """Shows what went wrong, to people as sentences and to scripts as JSON, and gives the exit code."""
 
-import sys
 import traceback
 from collections.abc import Mapping
 
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.json_document import to_json
+from leitstand.cli.streams import ResultLostError, say_aside
 from leitstand.cli.table import printable
 from leitstand.errors import LeitstandError, UsageError
 from leitstand.masking import mask_url
 
 
 def exit_code_of(error: Exception) -> ExitCode:
-    """2 for a command that makes no sense, 1 for everything else."""
+    """2 for a command that makes no sense, that of the work if only its words were lost, else 1."""
+    if isinstance(error, ResultLostError):
+        return error.exit_code
     return ExitCode.USAGE if isinstance(error, UsageError) else ExitCode.FAILURE
 
 
@@ -35,18 +37,20 @@ def show_failure(error: Exception, *, json: bool, environ: Mapping[str, str]) ->
     Passwords that got into a text from a driver or a program are masked. With LEITSTAND_DEBUG
     set, people see the traceback, too.
     """
+    if isinstance(error, ResultLostError) and error.quiet:
+        return
     shown = as_leitstand_error(error).as_dict()
     masked = {name: text and mask_url(text) for name, text in shown.items()}
     if json:
-        print(to_json(masked), file=sys.stderr)
+        say_aside(to_json(masked))
         return
     if environ.get("LEITSTAND_DEBUG"):
-        print(mask_url("".join(traceback.format_exception(error))), file=sys.stderr)
-    print("\n".join(_sentences(masked)), file=sys.stderr)
+        say_aside(mask_url("".join(traceback.format_exception(error))))
+    say_aside("\n".join(_sentences(masked)))
 
 
 def _sentences(error: Mapping[str, str | None]) -> list[str]:
-    lines = [f"Error: {error['message']}"]
+    lines = [f"Error [{error['code']}]: {error['message']}"]
     lines += [f"  {line}" for line in (error["detail"] or "").split("\n") if line]
     lines += [error["remedy"]] if error["remedy"] else []
     return [printable(line) for line in lines]

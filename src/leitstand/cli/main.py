@@ -5,13 +5,13 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from io import TextIOWrapper
 
 import typer
 
 from leitstand.cli.command_table import COMMANDS
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.options import CommonOptions, ConfigOption, JsonOption
+from leitstand.cli.streams import losing_nothing, open_missing_streams
 from leitstand.errors import UsageError
 
 SUMMARY = "Leitstand: jobs that end honestly, backups that are proved."
@@ -19,25 +19,20 @@ SUMMARY = "Leitstand: jobs that end honestly, backups that are proved."
 
 def main() -> None:
     """Run the command of this process's arguments and exit with its code."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a name the terminal cannot show must not end us
-            stream.reconfigure(errors="backslashreplace")
+    open_missing_streams()
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> ExitCode:
     """Run one command; everything it had to say has been written when this returns."""
     try:
-        code = _answer(list(arguments) or ["--help"])
-        sys.stdout.flush()
+        # Commands account for what they say; only Typer's help fails here.
+        with losing_nothing(ExitCode.DONE):
+            return _answer(list(arguments) or ["--help"])
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:  # the reader (`head`, a closed pager) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.FAILURE
     except Exception as error:
         return _failed(error, json=_wants_json(arguments))
-    return code
 
 
 def _answer(arguments: list[str]) -> ExitCode:

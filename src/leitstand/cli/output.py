@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.json_document import to_json
+from leitstand.cli.streams import ResultLostError, losing_nothing, say_aside
 from leitstand.cli.table import Table, draw, plain_text, printable
 from leitstand.display import moment
 
@@ -19,12 +21,27 @@ class Output:
     """Standard output, as asked for: ``json`` means one document there and nothing else."""
 
     json: bool = False
+    lost: list[ResultLostError] = field(default_factory=list)
+    """Why a result could not be written, if it could not: the work goes on to its end."""
 
     def show(self, document: object, *people: Table | str) -> None:
         """The result of a command: ``document`` to scripts, ``people`` (in order) to people.
 
-        Call it once per command. Every part is a table or a text of one or more lines.
+        Call it once per command. Every part is a table or a text of one or more lines. That it
+        cannot be written ends nothing; see ``check_written``.
         """
+        try:
+            with losing_nothing(ExitCode.DONE):
+                self._write(document, people)
+        except ResultLostError as error:
+            self.lost.append(error)
+
+    def check_written(self, ended: ExitCode) -> None:
+        """Raise ResultLostError if what was shown did not get out; ``ended``: how the work did."""
+        for lost in self.lost:
+            raise lost.after(ended)
+
+    def _write(self, document: object, people: Sequence[Table | str]) -> None:
         if self.json:
             print(to_json(document))
             return
@@ -40,14 +57,22 @@ class Output:
             print(plain_text(part))
 
     def lines(self, texts: Iterable[str]) -> None:
-        """Text for people as it comes, in pieces of one or more lines."""
-        for text in texts:
-            self._show_to_people(text)
-        sys.stdout.flush()
+        """Text for people as it comes, in pieces of one or more lines.
+
+        Raises ResultLostError: there is nothing else that the command does.
+        """
+        with losing_nothing(ExitCode.DONE):
+            for text in texts:
+                self._show_to_people(text)
+
+    def announce(self, sentence: str) -> None:
+        """Tell whoever listens at standard output; nothing depends on it."""
+        with suppress(ResultLostError):
+            self.lines([sentence])
 
     def note(self, sentence: str) -> None:
         """Something worth knowing beside the result, to standard error."""
-        print(printable(sentence), file=sys.stderr, flush=True)
+        say_aside(printable(sentence))
 
     @contextmanager
     def progress(self, description: str) -> Iterator[ReportProgress]:

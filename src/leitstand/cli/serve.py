@@ -16,7 +16,7 @@ async def serve(call: Invocation) -> ExitCode:
     configure_logs(log.level, log.format)
 
     def announce(address: str) -> None:
-        call.output.lines([f"Leitstand is ready: {address}"])
+        call.output.announce(f"Leitstand is ready: {address}")
 
     left = await run_server(call.loaded, announce)
     return ExitCode.FAILURE if left else ExitCode.DONE
