@@ -12,7 +12,13 @@ from leitstand.app.control import Control, open_control
 from leitstand.app.status import gather_status
 from leitstand.settings import load_settings
 from leitstand.store.schema import upgrade
-from tests.jobs.history import Question, fill_history, questions, retry_and_take_back
+from tests.jobs.history import (
+    Question,
+    failed_half_way,
+    fill_history,
+    questions,
+    retry_and_take_back,
+)
 
 RUNS = 1_000_000
 ROUNDS = 100
@@ -29,7 +35,7 @@ def _asked(question: Question) -> ControlQuestion:
 
 QUESTIONS: dict[str, ControlQuestion] = {
     "status page": gather_status,
-    "retry, and cancel": lambda control: retry_and_take_back(control.queue, MIDDLE),
+    "retry, and cancel": lambda control: retry_and_take_back(control.queue, failed_half_way(RUNS)),
     **{name: _asked(question) for name, question in questions("job-042", MIDDLE).items()},
 }
 

@@ -100,8 +100,8 @@ def test_jobs(served: Installation) -> None:
     assert said["status"] == "succeeded"
     assert served.run("run", "logs", str(said["id"])).out.strip() == "<b>said</b>"
     assert served.json("run", "show", str(said["id"]))["attempt"] == 1
-    again = served.json("run", "retry", str(said["id"]))
-    assert (again["attempt"], again["job"]) == (2, "say")
+    refused = served.run("run", "retry", str(said["id"]))
+    assert "To do the work once more: leitstand job run say" in refused.err
 
 
 def test_a_run_is_cancelled(served: Installation) -> None:
@@ -113,6 +113,11 @@ def test_a_run_is_cancelled(served: Installation) -> None:
     ended = served.json("run", "show", number)
     assert ended["status"] == "cancelled"
     assert "ending" in served.run("run", "logs", number, "-f").out
+    assert "has ended already: cancelled" in served.run("run", "cancel", number).err
+    again = served.json("run", "retry", number)
+    assert (again["attempt"], again["job"]) == (2, "nap")
+    served.json("run", "cancel", str(again["id"]))
+    served.wait_for(lambda: served.json("run", "show", str(again["id"]))["finished_at"])
 
 
 def test_errors(served: Installation) -> None:

@@ -8,6 +8,9 @@ from leitstand.jobs import JobLedger, Queue, RunStatus
 
 Question = Callable[[JobLedger, Queue], Awaitable[object]]
 
+FAILS_EVERY = 97
+"""One of so many runs has failed."""
+
 JOBS = """
 INSERT INTO jobs (name, kind, trigger_type, expression, next_run_at)
 SELECT 'job-' || lpad(n::text, 3, '0'), 'noop', 'every', '1h', now() + interval '1 hour'
@@ -29,7 +32,7 @@ FROM (
         n,
         now() - make_interval(secs => (%(runs)s - n) * %(every)s::double precision) AS at,
         CASE
-            WHEN n %% 97 = 0 THEN 'failed' WHEN n %% 499 = 0 THEN 'partial_failure'
+            WHEN n %% %(fails_every)s = 0 THEN 'failed' WHEN n %% 499 = 0 THEN 'partial_failure'
             ELSE 'succeeded'
         END AS status
     FROM generate_series(1, %(runs)s) AS n
@@ -50,11 +53,22 @@ def fill_history(conninfo: str, runs: int, jobs: int = 100, logged: int = 10) ->
 
     They reach back 400 days, whatever their number, and the planner knows the tables afterwards.
     """
-    values = {"runs": runs, "jobs": jobs, "logged": logged, "every": 400 * 86400 / runs}
+    values = {
+        "runs": runs,
+        "jobs": jobs,
+        "logged": logged,
+        "every": 400 * 86400 / runs,
+        "fails_every": FAILS_EVERY,
+    }
     with psycopg.connect(conninfo, autocommit=True) as connection:
         for statement in (JOBS, RUNS, LOGS):
             connection.execute(statement, values)
         connection.execute("VACUUM (ANALYZE) runs, run_logs, jobs")
+
+
+def failed_half_way(runs: int) -> int:
+    """The id of a failed run in the middle of a history of so many."""
+    return runs // 2 // FAILS_EVERY * FAILS_EVERY
 
 
 def questions(job: str, middle: int) -> dict[str, Question]:

@@ -10,10 +10,11 @@ from leitstand.jobs.outcome import Outcome
 from leitstand.jobs.queue import FinishedRun
 from leitstand.jobs.rescuer import Rescuer
 from leitstand.store.database import Database
-from tests.jobs.history import fill_history, questions, retry_and_take_back
+from tests.jobs.history import failed_half_way, fill_history, questions, retry_and_take_back
 
 RUNS = 20_000
 MIDDLE = RUNS // 2
+FAILED = failed_half_way(RUNS)
 DAY = 86400.0
 OFTEN = 12
 """Repetitions: after 10 the database may come to prefer a plan that knows no values."""
@@ -52,7 +53,7 @@ async def test_nothing_that_ends_a_run_reads_all_runs(long_history: str) -> None
         queue, servers = Queue(database), Servers(database)
         await servers.register("a", "host", 1, "test", 4)
         for _ in range(OFTEN):
-            await retry_and_take_back(queue, MIDDLE)
+            await retry_and_take_back(queue, FAILED)
             await finish_one_that_cannot_be_retried(database, queue)
             await Rescuer(database, queue, 5.0).run_once()
             await servers.list_all()
@@ -61,7 +62,7 @@ async def test_nothing_that_ends_a_run_reads_all_runs(long_history: str) -> None
 
 async def finish_one_that_cannot_be_retried(database: Database, queue: Queue) -> None:
     """The job is disabled while a run of it fails."""
-    await queue.retry(MIDDLE)
+    await queue.retry(FAILED)
     (started,) = await queue.start("a", 1)
     async with database.connection() as connection:
         await connection.execute("UPDATE jobs SET enabled = FALSE")

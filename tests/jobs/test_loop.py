@@ -265,10 +265,30 @@ async def test_prune_keeps_the_newest_run_of_a_job(scene: Scene) -> None:
 
 async def test_retry_by_hand_is_a_further_attempt(scene: Scene) -> None:
     await scene.job()
+    first = await scene.queue.request("job")
+    with pytest.raises(ConflictError, match="only runs that have ended"):
+        await scene.queue.retry(first.id)
+    await scene.queue.cancel(first.id)
     async with control_server(scene):
-        first = await scene.ended(await scene.queue.request("job"))
         second = await scene.ended(await scene.queue.retry(first.id, "anna"))
     assert (second.attempt, second.correlation_id) == (2, first.correlation_id)
+
+
+async def test_what_succeeded_is_not_retried(scene: Scene) -> None:
+    """Whoever asks for it has most likely mistaken the number; the error says how to run it."""
+    await scene.job()
+    async with control_server(scene):
+        run = await scene.ended(await scene.queue.request("job"))
+    with pytest.raises(ConflictError) as refused:
+        await scene.queue.retry(run.id)
+    assert refused.value.remedy == "To do the work once more: leitstand job run job"
+    for status in ("failed", "partial_failure", "cancelled"):
+        await scene.rows(f"UPDATE runs SET status = '{status}' WHERE id = {run.id} RETURNING id")
+        again = await scene.queue.retry(run.id)
+        assert again.status is RunStatus.QUEUED
+        await scene.queue.cancel(again.id)
+    with pytest.raises(ConflictError, match="has ended already: cancelled"):
+        await scene.queue.cancel(run.id)
 
 
 async def test_job_spec_names_the_wrong_field() -> None:

@@ -7,9 +7,9 @@ import structlog
 
 from leitstand.app.control import Control
 from leitstand.jobs import Claims, JobFileError, Plan, Thing, Written, read_entries, to_toml
+from leitstand.nearest import nearest
 from leitstand.protection import GROUP, OWN_JOBS
 from leitstand.settings import Settings
-from leitstand.settings.keys import nearest
 from leitstand.settings.layer import Layer
 from leitstand.settings.sources import read_file
 

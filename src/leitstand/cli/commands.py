@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import typer
 
+from leitstand.cli.argument_check import refuse_no_text
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.options import CommonOptions, ConfigOption, JsonOption
@@ -55,6 +56,7 @@ def _invoking(function: CommandFunction) -> Callable[..., Result]:
     def invoke(context: typer.Context, config: str | None, json: bool, **given: object) -> Result:
         earlier = context.find_object(CommonOptions) or CommonOptions()
         configure_logs("warning")
+        refuse_no_text(given)
         call = Invocation(CommonOptions(config, json).over(earlier))
         result = function(call, **given)
         code = asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result

@@ -8,7 +8,7 @@ from leitstand.app.control import open_control
 from leitstand.cli.commands import Commands
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
-from leitstand.errors import NotFoundError
+from leitstand.nearest import no_such
 
 app = Commands("group", "Groups of jobs: list them, set how many runs may work at a time.")
 
@@ -33,9 +33,7 @@ async def set_limit(
     async with open_control(call.loaded) as control:
         groups = {group.name: group for group in await control.jobs.list_groups()}
         if name not in groups:
-            raise NotFoundError(
-                f"no group is named {name!r}", remedy="A group begins with a job that names it."
-            )
+            raise no_such("group", name, groups, "A group begins with a job that names it.")
         await control.jobs.set_group_limit(name, limit)
     document = {**groups[name].as_dict(), "limit": limit}
     call.output.show(document, f"At most {limit} runs of {name} work at a time from now on.")

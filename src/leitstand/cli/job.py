@@ -159,8 +159,9 @@ def _next(job: Job) -> str:
 def _time(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
-    except ValueError:
+        time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise UsageError(
             f"{text!r} is not a time", remedy="Write it like 2026-12-31T23:59:00Z."
         ) from None
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+    return time

@@ -12,12 +12,12 @@ from leitstand.cli.invocation import Invocation
 from leitstand.cli.output import details
 from leitstand.cli.table import Table
 from leitstand.display import moment, seconds
-from leitstand.errors import UsageError
 from leitstand.jobs import Run, RunStatus
+from leitstand.nearest import no_choice
 
 app = Commands("run", "Runs: list, show, follow, cancel and retry them.")
 
-Id = Annotated[int, typer.Argument(metavar="ID", help="The run's number.")]
+Id = Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The run's number.")]
 
 SILENT = 120.0
 """Seconds after which a server that says nothing is probably gone."""
@@ -151,5 +151,4 @@ def _status(text: str) -> RunStatus:
     try:
         return RunStatus(text)
     except ValueError:
-        known = ", ".join(status.value for status in RunStatus)
-        raise UsageError(f"no status is named {text!r}", remedy=f"There are: {known}.") from None
+        raise no_choice("status", text, [status.value for status in RunStatus]) from None

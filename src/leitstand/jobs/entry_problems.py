@@ -3,10 +3,11 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+
+from leitstand.nearest import nearest
 
 Path = tuple[str | int, ...]
 """Where something stands: names of fields, and positions in lists."""
@@ -34,9 +35,9 @@ def _problem(kind: str, loc: Path, message: str, model: type[BaseModel], above: 
 def hint(name: str, known: Iterable[str]) -> str:
     """What was meant by ``name``, or else what is known there, to follow a sentence."""
     names = sorted(known)
-    similar = get_close_matches(name, names, n=1, cutoff=0.6)
+    similar = nearest(name, names, 0.6)
     if similar:
-        return f"; did you mean {similar[0]}?"
+        return f"; did you mean {similar}?"
     return f"; known here: {', '.join(names)}" if names else ""
 
 

@@ -6,13 +6,15 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from leitstand.jobs.thing_name import ThingName
+
 
 class GroupSpec(BaseModel):
     """A group as people write it: a ``[[group]]`` table."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9:._-]{0,99}$")
+    name: ThingName
     limit: int = Field(ge=1, le=10_000)
 
 

@@ -18,6 +18,7 @@ from pydantic import (
 
 from leitstand.duration import DurationError, format_duration, parse_duration
 from leitstand.jobs.misfire import Misfire
+from leitstand.jobs.thing_name import ThingName
 from leitstand.jobs.trigger import Trigger, TriggerType
 
 
@@ -101,7 +102,7 @@ class JobSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9:._-]{0,99}$")
+    name: ThingName
     kind: str
     params: Parameters = Field(default_factory=dict)
     schedule: str | None = None
@@ -114,7 +115,7 @@ class JobSpec(BaseModel):
     tags: tuple[str, ...] = ()
     host: str | None = None
     priority: int = Field(default=0, ge=-1000, le=1000)
-    group: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9:._-]{0,99}$")
+    group: ThingName | None = None
     timeout: Duration | None = Field(default=None, gt=0)
     depends_on: tuple[str, ...] = ()
     retry: Retry = Retry()

@@ -13,6 +13,7 @@ from leitstand.jobs.job import Job, JobSpec, trigger_of
 from leitstand.jobs.misfire import next_on_edit
 from leitstand.jobs.non_run import NonRun, NonRunReason
 from leitstand.jobs.schedule import build_schedule
+from leitstand.nearest import no_such
 from leitstand.store.database import Connection, Database, load_queries
 from leitstand.store.jsonb import to_jsonb
 
@@ -61,6 +62,12 @@ async def look_again_at_postponed(
     """
     names = None if hosts is None else list(hosts)
     await queries.look_again_at_postponed(connection, hosts=names)
+
+
+async def no_such_job(connection: Connection, name: str) -> NotFoundError:
+    """The error for the name of a job that does not exist, with the one that was meant."""
+    names = [row["name"] async for row in queries.job_names(connection)]
+    return no_such("job", name, names, "See `leitstand job list`.")
 
 
 class JobLedger:
@@ -232,7 +239,7 @@ class JobLedger:
     async def _get(self, connection: Connection, name: str) -> Job:
         row = await queries.get_job(connection, name=name)
         if row is None:
-            raise NotFoundError(f"no job is named {name!r}", remedy="See `leitstand job list`.")
+            raise await no_such_job(connection, name)
         return Job.from_row(row)
 
     async def _now(self, connection: Connection) -> datetime:

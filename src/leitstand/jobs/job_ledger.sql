@@ -127,6 +127,12 @@ LEFT JOIN LATERAL (
 ) AS last ON TRUE
 ORDER BY j.name;
 
+-- name: job_names
+-- Enough to find what a misspelt name was meant to be.
+SELECT name FROM jobs
+ORDER BY name
+LIMIT 2000;
+
 -- name: set_enabled!
 UPDATE jobs
 SET

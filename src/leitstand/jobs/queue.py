@@ -16,6 +16,7 @@ from leitstand.errors import ConflictError, FailureClass, NotFoundError
 from leitstand.execution import Result
 from leitstand.jobs.dependencies import DependencyOutcome
 from leitstand.jobs.job import Job
+from leitstand.jobs.job_ledger import no_such_job
 from leitstand.jobs.outcome import Outcome
 from leitstand.jobs.run import Lease, Run, StartedRun
 from leitstand.jobs.run_status import RunStatus
@@ -155,24 +156,23 @@ class Queue:
             return Run.from_row(row)
         waiting = await queries.waiting_run(connection, job=job)
         if waiting is None:
-            raise NotFoundError(f"no job is named {job!r}", remedy="See `leitstand job list`.")
+            raise await no_such_job(connection, job)
         raise ConflictError(
             f"run {waiting['id']} of {job!r} is waiting already",
             remedy=f"Wait for it, or cancel it: leitstand run cancel {waiting['id']}",
         )
 
     async def retry(self, run_id: int, user: str | None = None) -> Run:
-        """Queue a further attempt of a final run now; ConflictError if one is waiting already."""
+        """Queue a further attempt, now, of a run that ended without success.
+
+        Raises ConflictError for one that succeeded or has not ended, for a job that is gone, and
+        when another run of it is waiting already.
+        """
         async with self._database.transaction() as connection:
             row = await queries.retry_run(connection, id=run_id, who=user)
         if row is not None:
             return Run.from_row(row)
-        run = await self.get(run_id)
-        if not run.status.is_final:
-            raise ConflictError(f"run {run_id} is {run.status.value}; only ended runs are retried")
-        if run.job_id is None:
-            raise ConflictError(f"the job of run {run_id} no longer exists")
-        raise ConflictError(f"another run of {run.job!r} is waiting already")
+        raise _not_retried(await self.get(run_id))
 
     # -- claiming and finishing ---------------------------------------------------------------
 
@@ -296,7 +296,10 @@ class Queue:
         if row is not None:
             return Run.from_row(row)
         run = await self.get(run_id)
-        raise ConflictError(f"run {run_id} has ended already: {run.status.value}")
+        raise ConflictError(
+            f"run {run_id} has ended already: {run.status.value}",
+            remedy=f"Nothing is left to cancel; see `leitstand run show {run_id}`.",
+        )
 
     # -- looking ------------------------------------------------------------------------------
 
@@ -363,3 +366,25 @@ class Queue:
             rows = await queries.prune_non_runs(connection, older_than=older_than, batch=batch)
         count: int = runs["gone"] + rows["gone"]
         return count
+
+
+def _not_retried(run: Run) -> ConflictError:
+    """Why the run gets no further attempt, and what to do instead."""
+    if not run.status.is_final:
+        return ConflictError(
+            f"run {run.id} is {run.status.value}; only runs that have ended are retried",
+            remedy=f"Wait for its end, or cancel it: leitstand run cancel {run.id}",
+        )
+    if run.job_id is None:
+        return ConflictError(
+            f"the job of run {run.id} no longer exists", remedy="Create the job anew and run it."
+        )
+    if run.status is RunStatus.SUCCEEDED:
+        return ConflictError(
+            f"run {run.id} succeeded; a retry is for what did not",
+            remedy=f"To do the work once more: leitstand job run {run.job}",
+        )
+    return ConflictError(
+        f"another run of {run.job!r} is waiting already",
+        remedy=f"It does the same. See `leitstand run list --job {run.job}`.",
+    )

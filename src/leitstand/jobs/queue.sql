@@ -341,7 +341,7 @@ SELECT
 FROM asked;
 
 -- name: retry_run^
--- A new attempt of a final run, at once, because somebody asked for it.
+-- A new attempt of a run that ended without success, at once, because somebody asked for it.
 WITH again AS (
     INSERT INTO runs (
         job_id, job, kind, exclusive, attempt, correlation_id, trigger_by, trigger_user, event,
@@ -365,7 +365,9 @@ WITH again AS (
         SELECT greatest(r.attempt, max(n.attempt)) AS attempt FROM runs AS n
         WHERE n.correlation_id = r.correlation_id AND n.attempt > 1
     ) AS newest
-    WHERE r.id = :id AND r.finished_at IS NOT NULL AND r.job_id IS NOT NULL
+    WHERE
+        r.id = :id AND r.finished_at IS NOT NULL AND r.status <> 'succeeded'
+        AND r.job_id IS NOT NULL
     ON CONFLICT DO NOTHING
     RETURNING *
 )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from leitstand.errors import NotFoundError
+from leitstand.nearest import no_such
 from leitstand.store.database import Database, load_queries
 
 queries = load_queries(__file__)
@@ -74,6 +74,5 @@ class Servers:
         async with self._database.connection() as connection:
             row = await queries.drain(connection, instance=instance)
         if row is None:
-            raise NotFoundError(
-                f"no control server is named {instance!r}", remedy="See `leitstand server list`."
-            )
+            names = [server.instance for server in await self.list_all()]
+            raise no_such("control server", instance, names, "See `leitstand server list`.")

@@ -5,10 +5,10 @@ from typing import Any
 
 import structlog
 
-from leitstand.errors import NotFoundError
 from leitstand.jobs.job_ledger import look_again_at_postponed
 from leitstand.jobs.window import DatedWindow, Window
 from leitstand.jobs.window_spec import WindowError, WindowSpec, parse_window
+from leitstand.nearest import no_such
 from leitstand.store.database import Connection, Database, load_queries
 
 log = structlog.get_logger(__name__)
@@ -58,9 +58,8 @@ class WindowLedger:
     async def delete_in(self, connection: Connection, name: str) -> None:
         """As ``delete``, in the caller's transaction."""
         if await queries.delete_window(connection, name=name) is None:
-            raise NotFoundError(
-                f"no window is named {name!r}", remedy="See `leitstand window list`."
-            )
+            names = [row["name"] async for row in queries.list_windows(connection)]
+            raise no_such("window", name, names, "See `leitstand window list`.")
         await look_again_at_postponed(connection)
 
 

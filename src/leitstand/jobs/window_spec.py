@@ -20,6 +20,7 @@ from pydantic import (
 from leitstand.errors import UsageError
 from leitstand.execution import validation_sentence
 from leitstand.jobs.schedule import find_zone
+from leitstand.jobs.thing_name import ThingName
 from leitstand.jobs.trigger import ScheduleError
 from leitstand.jobs.wall_clock import moment_of
 from leitstand.jobs.window import DatedWindow, Weekday, WeeklyWindow, Window
@@ -107,7 +108,7 @@ class WindowSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9:._-]{0,99}$")
+    name: ThingName
     days: Annotated[tuple[str, ...], BeforeValidator(_days)] = ()
     start: ClockOrMoment = Field(alias="from")
     end: ClockOrMoment = Field(alias="to")

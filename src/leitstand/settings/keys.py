@@ -1,12 +1,12 @@
 """Which keys and environment variables exist, read off the section models."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from leitstand.nearest import nearest
 from leitstand.settings.sections import Section
 
 KeyPath = tuple[str | int, ...]
@@ -131,11 +131,6 @@ def sibling_keys(model: type[Section], path: KeyPath) -> list[str]:
     for name, field in (table.model_fields if table else {}).items():
         names += [name, f"{name}_file"] if is_secret(field) else [name]
     return names
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The most similar of ``known``, if any is similar at all."""
-    return next(iter(get_close_matches(name, list(known), n=1, cutoff=0.7)), None)
 
 
 def value_at(values: Mapping[str, Any], path: KeyPath) -> object:

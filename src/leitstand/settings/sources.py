@@ -6,13 +6,13 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from leitstand.nearest import nearest
 from leitstand.settings.keys import (
     PREFIX,
     KeyPath,
     find_field,
     is_foreign,
     is_list,
-    nearest,
     variables,
 )
 from leitstand.settings.layer import Layer

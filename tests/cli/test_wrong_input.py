@@ -1,0 +1,88 @@
+"""What commands say to wrong input: what is wrong, what was probably meant, never a fault."""
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+
+from leitstand.cli.main import run
+
+BAD_BYTES = "x\udcff"
+HUGE = "x" * 100_000
+
+
+@pytest.fixture(autouse=True)
+def place(conninfo: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory, a database of the test's own, and things in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LEITSTAND_DATABASE__URL", conninfo)
+    with psycopg.connect(conninfo) as connection:
+        connection.execute("INSERT INTO job_groups (name) VALUES ('disk')")
+        connection.execute(
+            "INSERT INTO jobs (name, kind, trigger_type)"
+            " VALUES ('nightly-sync', 'command', 'manual')"
+        )
+
+
+def error_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int) -> dict[str, str]:
+    """The error document of a command that ends with ``code``, and no fault of ours."""
+    capsys.readouterr()
+    assert run([*arguments, "--json"]) == code
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    error: dict[str, str] = json.loads(shown.err)
+    assert error["code"] != "INTERNAL", error
+    assert error["remedy"] or error["code"] == "USAGE"
+    return error
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("job", "show"),
+        ("job", "run"),
+        ("job", "delete"),
+        ("run", "list", "--job"),
+        ("window", "delete"),
+        ("window", "add", "w", "--from", "10:00", "--to", "11:00", "--reason"),
+        ("server", "drain"),
+        ("backup", "postgres", "verify"),
+        ("drill", "run", "--generation"),
+    ],
+)
+def test_no_text_is_wrong_usage(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    assert "not UTF-8" in error_of(capsys, *arguments, BAD_BYTES, code=2)["message"]
+    assert "NUL" in error_of(capsys, *arguments, "x\0", code=2)["message"]
+    huge = error_of(capsys, *arguments, HUGE, code=2)["message"]
+    assert "100000 characters" in huge
+    assert len(huge) < 300
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("job", "show", "nightly-snyc"), 1, "Did you mean nightly-sync?"),
+        (("job", "run", "nightlysync"), 1, "Did you mean nightly-sync?"),
+        (("job", "show", "a\x1b[31m\nb"), 1, "See `leitstand job list`."),
+        (("job", "show", "y" * 9000), 1, "See `leitstand job list`."),
+        (("run", "list", "--job", "nightly"), 1, "leitstand job list"),
+        (("run", "list", "--status", "failde"), 2, "Did you mean failed?"),
+        (("run", "show", "99999999999999999999"), 2, "--help"),
+        (("run", "cancel", "0"), 2, "--help"),
+        (("run", "retry", "7"), 1, "leitstand run list"),
+        (("group", "limit", "dsik", "2"), 1, "Did you mean disk?"),
+        (("server", "drain", "nobody"), 1, "leitstand server list"),
+        (("window", "delete", "nothing"), 1, "leitstand window list"),
+        (("job", "why", "nightly-sync", "--at", "tomorrow"), 2, "2026-12-31T23:59:00Z"),
+        (("job", "why", "nightly-sync", "--at", "0001-01-01T00:00+14:00"), 2, "2026-12-31"),
+    ],
+)
+def test_wrong_names_and_numbers(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    error = error_of(capsys, *arguments, code=code)
+    assert said in error["remedy"]
+    assert len(error["message"]) < 200
