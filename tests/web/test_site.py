@@ -1,6 +1,8 @@
 """The pages: who may see them, and what they make of odd content."""
 
 import asyncio
+import base64
+import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -11,10 +13,11 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from leitstand.archive import Drill, DrillKind
-from leitstand.errors import LeitstandError
+from leitstand.errors import LeitstandError, UnavailableError
 from leitstand.health import Check, Readiness
 from leitstand.metrics import OwnMetrics, Source
-from leitstand.web import Site, Status, build_site, problems_of
+from leitstand.web import Site, Status, bind, build_site, problems_of, serving
+from leitstand.web.http_server import ListenError
 
 NOW = datetime(2026, 12, 2, 12, tzinfo=UTC)
 ODD = "<script>alert('&')</script> \u202e\x00 ü"
@@ -71,13 +74,15 @@ async def no_status() -> Status:
 
 def site(checks: dict[str, Check] | None = None, sources: Sequence[Source] = ()) -> FastAPI:
     readiness = Readiness(checks or {}, timeout=0.2)
-    return build_site(Site(readiness, OwnMetrics(sources), no_status))
+    return build_site(Site(readiness, OwnMetrics(sources), no_status, "control.example"))
 
 
-async def get(app: FastAPI, path: str, client: str = "127.0.0.1") -> httpx.Response:
-    transport = httpx.ASGITransport(app, client=(client, 1))
+async def get(
+    app: FastAPI, path: str, client: str = "127.0.0.1", host: str = "localhost:8080"
+) -> httpx.Response:
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(client, 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://leitstand") as caller:
-        return await caller.get(path)
+        return await caller.get(path, headers={"Host": host})
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics"])
@@ -87,6 +92,8 @@ async def get(app: FastAPI, path: str, client: str = "127.0.0.1") -> httpx.Respo
         ("127.0.0.1", 200),
         ("127.9.9.9", 200),
         ("::1", 200),
+        ("::ffff:127.0.0.1", 200),
+        ("::ffff:10.0.0.1", 403),
         ("10.0.0.1", 403),
         ("2001:db8::1", 403),
         ("", 403),
@@ -95,6 +102,123 @@ async def get(app: FastAPI, path: str, client: str = "127.0.0.1") -> httpx.Respo
 )
 async def test_only_callers_on_this_machine(path: str, client: str, code: int) -> None:
     assert (await get(site(), path, client)).status_code == code
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics"])
+@pytest.mark.parametrize(
+    ("host", "code"),
+    [
+        ("localhost", 200),
+        ("LOCALHOST:1", 200),
+        ("127.0.0.1:8080", 200),
+        ("127.9.9.9", 200),
+        ("[::1]:8080", 200),
+        ("control.example:8080", 200),
+        ("attacker.example", 421),
+        ("localhost.attacker.example:8080", 421),
+        ("127.0.0.1.attacker.example", 421),
+        ("10.0.0.1:8080", 421),
+        ("", 421),
+        (":8080", 421),
+        ("[", 421),
+    ],
+)
+async def test_only_requests_that_name_this_machine(path: str, host: str, code: int) -> None:
+    """A page of an attacker whose name resolves to 127.0.0.1 reads nothing."""
+    answer = await get(site(), path, host=host)
+    assert answer.status_code == code
+    assert "attacker" not in answer.text
+
+
+async def test_two_host_headers_name_nobody() -> None:
+    transport = httpx.ASGITransport(site(), client=("127.0.0.1", 1))
+    async with httpx.AsyncClient(transport=transport, base_url="http://leitstand") as caller:
+        answer = await caller.get("/", headers=[("Host", "localhost"), ("Host", "attacker")])
+    assert answer.status_code == 421
+
+
+async def test_health_asks_for_no_name() -> None:
+    """A balancer's check calls by the address that it knows."""
+    assert (await get(site(), "/livez", "10.0.0.1", "lb.example")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "client", "status", "code"),
+    [
+        ("/nothing", "127.0.0.1", 404, "NOT_FOUND"),
+        ("/livez/", "127.0.0.1", 404, "NOT_FOUND"),
+        ("/", "10.0.0.1", 403, "CALLER_NOT_LOCAL"),
+    ],
+)
+async def test_errors_are_problems(path: str, client: str, status: int, code: str) -> None:
+    answer = await get(site(), path, client)
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert (answer.status_code, problem["status"], problem["code"]) == (status, status, code)
+    assert {"type", "title", "detail", "remedy"} <= set(problem)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (RuntimeError("postgresql://u:secret@h/d"), 500, "INTERNAL"),
+        (UnavailableError("no way to postgresql://u:secret@h/d", detail="secret"), 503, None),
+        (LeitstandError("no", detail="secret", code="ODD"), 500, "ODD"),
+    ],
+)
+async def test_a_page_that_fails_shows_no_internals(
+    error: Exception, status: int, code: str | None
+) -> None:
+    async def failing() -> Status:
+        raise error
+
+    answer = await get(build_site(Site(Readiness({}), OwnMetrics([]), failing)), "/")
+    assert answer.status_code == status
+    assert answer.json()["code"] == (code or "UNAVAILABLE")
+    assert "secret" not in answer.text
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+async def test_the_page_is_kept_strict() -> None:
+    """No script, no frame around it; its own style alone, by its digest."""
+    page = await get(site(), "/")
+    policy = page.headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in policy
+    assert "default-src 'none'" in policy
+    style = page.text.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in policy
+    assert " style=" not in page.text
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert page.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "::"])
+async def test_head_answers_like_get_without_body_over_both_families(host: str) -> None:
+    with bind(host, 0) as listener:
+        port = listener.getsockname()[1]
+        called = ["127.0.0.1", "[::1]"] if host == "::" else [f"[{host}]" if ":" in host else host]
+        async with serving(site({"queue": well}), listener), httpx.AsyncClient() as caller:
+            for name in called:
+                for path in ("/livez", "/readyz", "/metrics", "/"):
+                    get_answer = await caller.get(f"http://{name}:{port}{path}")
+                    head = await caller.head(f"http://{name}:{port}{path}")
+                    assert (get_answer.status_code, head.status_code) == (200, 200)
+                    assert head.content == b""
+                    assert head.headers["content-type"] == get_answer.headers["content-type"]
+            posted = await caller.post(f"http://{called[0]}:{port}/livez")
+    assert posted.status_code == 405
+    assert set(posted.headers["allow"].split(", ")) == {"GET", "HEAD"}
+    assert posted.json()["code"] == "METHOD_NOT_ALLOWED"
+
+
+@pytest.mark.parametrize("host", ["203.0.113.1", "2001:db8::1", "x" * 70])
+def test_an_address_that_cannot_be_used_is_named(host: str) -> None:
+    with pytest.raises(ListenError) as caught:
+        bind(host, 1)
+    place = f"[{host}]:1" if ":" in host else f"{host}:1"
+    assert f"cannot listen on {place}: " in caught.value.message
 
 
 async def test_health_answers_everybody() -> None:

@@ -139,7 +139,9 @@ def _site(control: Control, server: ControlServer) -> Site:
             BackupMetrics(control.archive),
         ]
     )
-    return Site(Readiness(checks), metrics, lambda: gather_status(control))
+    return Site(
+        Readiness(checks), metrics, lambda: gather_status(control), settings.server.address[0]
+    )
 
 
 async def _duties(control: Control, server: ControlServer) -> list[Coroutine[Any, Any, None]]:

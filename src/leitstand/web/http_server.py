@@ -34,13 +34,17 @@ def bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if host == "::":  # every interface means both families, whatever the system's default
+        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
     try:
         listener.bind((host, port))
         listener.listen(128)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter for a host that can be no name
         listener.close()
+        place = f"[{host}]:{port}" if family is socket.AF_INET6 else f"{host}:{port}"
+        why = error.strerror if isinstance(error, OSError) else "that is no host"
         raise ListenError(
-            f"cannot listen on {host}:{port}: {error.strerror}",
+            f"cannot listen on {place}: {why}",
             remedy="Set server.listen to a free address, or stop what uses this one.",
         ) from error
     return listener

@@ -1,12 +1,10 @@
 """The HTTP interface: health, metrics, the status page. Translation only."""
 
-import ipaddress
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Annotated
 
-from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
@@ -14,6 +12,9 @@ from leitstand import __version__
 from leitstand.display import age, moment, seconds, size
 from leitstand.health import Readiness
 from leitstand.metrics import OwnMetrics
+from leitstand.web.callers import Local
+from leitstand.web.problem import answer_with_problems
+from leitstand.web.security_headers import SecurityHeaders, policy_for
 from leitstand.web.status import Status
 
 
@@ -24,45 +25,49 @@ class Site:
     readiness: Readiness
     metrics: OwnMetrics
     status: Callable[[], Awaitable[Status]]
+    listen_host: str = ""
+    """The host of ``server.listen``: a name under which the pages may be asked for."""
 
 
-def only_from_this_machine(request: Request) -> None:
-    """Refuse callers from other machines: these pages ask for no credentials."""
-    host = request.client.host if request.client else ""
-    try:
-        local = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        local = False
-    if not local:
-        raise HTTPException(403, "this page is shown to callers on this machine only")
-
-
-Local = Annotated[None, Depends(only_from_this_machine)]
+READ = ["GET", "HEAD"]
+"""HEAD answers as GET does; the server leaves the body out."""
 
 
 def build_site(site: Site) -> FastAPI:
-    """The application; ``/livez`` and ``/readyz`` answer everybody, the rest this machine only."""
+    """The application; ``/livez`` and ``/readyz`` answer everybody, the rest this machine only.
+
+    Every error is a problem of RFC 9457, and every answer has headers that keep browsers strict.
+    """
     app = FastAPI(
-        title="Leitstand", version=__version__, docs_url=None, redoc_url=None, openapi_url=None
+        title="Leitstand",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
     )
+    app.state.listen_host = site.listen_host
+    app.add_middleware(SecurityHeaders)
+    answer_with_problems(app)
     page = _templates().get_template("status.html")
 
-    @app.get("/livez")
+    @app.api_route("/livez", methods=READ)
     async def livez() -> JSONResponse:
         return JSONResponse({"status": "alive"})
 
-    @app.get("/readyz")
+    @app.api_route("/readyz", methods=READ)
     async def readyz() -> JSONResponse:
         report = await site.readiness.report()
         return JSONResponse(report.as_dict(), 200 if report.ready else 503)
 
-    @app.get("/metrics")
+    @app.api_route("/metrics", methods=READ)
     async def metrics(_: Local) -> Response:
         return Response(await site.metrics.page(), media_type=site.metrics.content_type)
 
-    @app.get("/")
+    @app.api_route("/", methods=READ)
     async def status(_: Local) -> HTMLResponse:
-        return HTMLResponse(page.render(status=await site.status(), version=__version__))
+        text = page.render(status=await site.status(), version=__version__)
+        return HTMLResponse(text, headers={"Content-Security-Policy": policy_for(text)})
 
     return app
 
