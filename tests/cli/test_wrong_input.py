@@ -86,3 +86,17 @@ def test_wrong_names_and_numbers(
     error = error_of(capsys, *arguments, code=code)
     assert said in error["remedy"]
     assert len(error["message"]) < 200
+
+
+def test_a_self_protection_job_is_deleted_only_when_protection_is_off(
+    capsys: pytest.CaptureFixture[str], conninfo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(conninfo) as connection:
+        connection.execute(
+            "INSERT INTO jobs (name, kind, trigger_type) VALUES ('self-drill', 'x', 'manual')"
+        )
+    refused = error_of(capsys, "job", "delete", "self-drill", code=1)
+    assert refused["code"] == "CONFLICT"
+    assert "leitstand job disable self-drill" in refused["remedy"]
+    monkeypatch.setenv("LEITSTAND_PROTECTION__ENABLED", "false")
+    assert run(["job", "delete", "self-drill"]) == 0

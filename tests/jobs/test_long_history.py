@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from leitstand.errors import FailureClass
+from leitstand.errors import FailureClass, NotFoundError
 from leitstand.execution import Kinds
 from leitstand.jobs import JobLedger, Queue, RunStatus, Servers
 from leitstand.jobs.outcome import Outcome
@@ -83,3 +83,42 @@ async def test_pruning_reads_what_it_removes(long_history: str) -> None:
         assert sum(removed) == pytest.approx(MIDDLE, abs=1)
         assert await queue.list_runs(before=MIDDLE - 1) == []
     assert whole_scans(long_history) == before
+
+
+async def test_a_job_is_deleted_in_batches_and_its_history_stays(
+    long_history: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leitstand.jobs.job_ledger.HISTORY_BATCH", 300)
+    before = whole_scans(long_history)
+    async with Database(long_history, pool_size=1) as database:
+        jobs, queue = JobLedger(database, Kinds([])), Queue(database)
+        await jobs.delete("job-007")
+        with pytest.raises(NotFoundError):
+            await jobs.get("job-007")
+        async with database.transaction() as connection:
+            await jobs.delete_in(connection, "job-008")
+        assert len(await jobs.list_all()) == 18
+        assert [(run.job, run.job_id) for run in [await queue.get(7)]] == [("job-007", None)]
+    assert whole_scans(long_history) == before
+    assert runs_without_job(long_history) == {"job-007": RUNS // 20, "job-008": RUNS // 20}
+
+
+async def test_a_deletion_that_was_cut_off_leaves_the_job_disabled(long_history: str) -> None:
+    """Nothing claims it half way, and deleting it once more goes on."""
+    async with Database(long_history, pool_size=1) as database:
+        jobs = JobLedger(database, Kinds([]))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("leitstand.jobs.job_ledger.HISTORY_BATCH", 300)
+            assert not await jobs._delete_step("job-007")
+        job = await jobs.get("job-007")
+        assert (job.enabled, job.next_run_at) == (False, None)
+        assert job.last_outcome is not None
+        await jobs.delete("job-007")
+    assert runs_without_job(long_history) == {"job-007": RUNS // 20}
+
+
+def runs_without_job(conninfo: str) -> dict[str, int]:
+    """How many runs each deleted job has left behind."""
+    query = "SELECT job, count(*) FROM runs WHERE job_id IS NULL GROUP BY job"
+    with psycopg.connect(conninfo) as connection:
+        return {row[0]: row[1] for row in connection.execute(query)}

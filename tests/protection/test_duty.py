@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from leitstand.app.archive_wiring import archive_executors
+from leitstand.errors import ConflictError
 from leitstand.execution import Kinds
 from leitstand.jobs import JobLedger, PruneHistory, Queue, RunStatus
 from leitstand.protection import (
@@ -13,6 +14,7 @@ from leitstand.protection import (
     ProtectionDuty,
     ProtectionTimes,
     protection_specs,
+    refuse_deletion,
 )
 from leitstand.settings import Settings
 from leitstand.store.database import Database
@@ -44,14 +46,16 @@ def scene(database: Database) -> Scene:
     return Scene(database)
 
 
-async def test_the_jobs_are_created_once(scene: Scene) -> None:
+async def test_each_start_sees_that_the_jobs_exist(scene: Scene) -> None:
+    """What was deleted while protection was off comes back; what is disabled stays so."""
     await scene.duty().create_jobs()
     assert await scene.names() == NAMES
     await scene.jobs.delete("self-rotate")
     await scene.jobs.set_enabled("self-drill", False)
     later = ProtectionTimes("0 1 * * *", "30 * * * *", "0 4 * * *", "0 5 * * 0", "15 3 * * *")
     await scene.duty(later).create_jobs()
-    assert await scene.names() == [name for name in NAMES if name != "self-rotate"]
+    assert await scene.names() == NAMES
+    assert (await scene.jobs.get("self-rotate")).enabled
     assert not (await scene.jobs.get("self-drill")).enabled
     assert (await scene.jobs.get("self-full")).trigger.expression == "0 1 * * *"
     assert all(job.managed for job in await scene.jobs.list_all())
@@ -91,3 +95,11 @@ async def test_the_duty_looks_when_it_is_woken(scene: Scene) -> None:
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+def test_own_jobs_are_not_deleted() -> None:
+    refuse_deletion("self-made")
+    for name in NAMES:
+        with pytest.raises(ConflictError) as refused:
+            refuse_deletion(name)
+        assert f"leitstand job disable {name}" in str(refused.value.remedy)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from leitstand.app.control import Control, open_control
+from leitstand.app.job_deletion import delete_job
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
@@ -117,7 +118,7 @@ async def disable(call: Invocation, name: Name) -> None:
 async def delete(call: Invocation, name: Name) -> None:
     """Delete the job; the history of its runs stays."""
     async with open_control(call.loaded) as control:
-        await control.jobs.delete(name)
+        await delete_job(control, name)
     call.output.show({"deleted": name}, f"Job {name} is deleted.")
 
 

@@ -23,6 +23,10 @@ APPLY_LOCK = 0x4C53_0003
 """Advisory lock of whoever applies a file ("LS" and a number)."""
 
 
+HISTORY_BATCH = 2000
+"""Rows of the history that one statement takes from a job that is deleted: some 50 ms."""
+
+
 @dataclass(frozen=True)
 class DueJob:
     """A job that is due, locked for this transaction, and what else is active of it."""
@@ -134,15 +138,34 @@ class JobLedger:
             return await self._get(connection, name)
 
     async def delete(self, name: str) -> None:
-        """Delete the job; its finished runs stay in the history.
+        """Delete the job; its finished runs stay in the history and belong to no job then.
 
-        Raises ConflictError while a run of it is queued or running.
+        A long history is taken from it in batches, each a short transaction. The job is disabled
+        meanwhile, and stays so, with the newer part of its history, if that is cut off. Raises
+        ConflictError while a run of it is queued or running.
         """
+        while not await self._delete_step(name):
+            pass
+
+    async def _delete_step(self, name: str) -> bool:
+        """Delete the job if one batch takes its history from it, else take the batch."""
         async with self._database.transaction() as connection:
-            await self.delete_in(connection, name)
+            job = await self._idle(connection, name)
+            if await self._detach(connection, job.id) < HISTORY_BATCH:
+                await queries.delete_job(connection, id=job.id)
+                return True
+            await queries.stop_schedule(connection, id=job.id)
+            return False
 
     async def delete_in(self, connection: Connection, name: str) -> None:
-        """``delete`` in the caller's transaction."""
+        """``delete`` in the caller's transaction, which a long history makes a long one."""
+        job = await self._idle(connection, name)
+        while await self._detach(connection, job.id) >= HISTORY_BATCH:
+            pass
+        await queries.delete_job(connection, id=job.id)
+
+    async def _idle(self, connection: Connection, name: str) -> Job:
+        """The job, locked, with no run queued or running; raises ConflictError."""
         await queries.lock_job(connection, name=name)
         job = await self._get(connection, name)
         active = await queries.active_run_of(connection, job_id=job.id)
@@ -151,7 +174,12 @@ class JobLedger:
                 f"run {active['id']} of {name!r} is {active['status']}",
                 remedy=f"Cancel it first: leitstand run cancel {active['id']}",
             )
-        await queries.delete_job(connection, id=job.id)
+        return job
+
+    async def _detach(self, connection: Connection, job_id: int) -> int:
+        row = await queries.detach_history(connection, id=job_id, batch=HISTORY_BATCH)
+        detached: int = row["detached"]
+        return detached
 
     async def list_groups(self) -> list[Group]:
         """All groups, ordered by name, with what runs and waits in them now."""

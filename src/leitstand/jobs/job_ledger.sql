@@ -99,15 +99,7 @@ SELECT
     last.last_run_at,
     last.last_outcome
 FROM jobs AS j
-LEFT JOIN LATERAL (
-    SELECT
-        r.started_at AS last_run_at,
-        r.status AS last_outcome
-    FROM runs AS r
-    WHERE r.job_id = j.id AND r.finished_at IS NOT NULL
-    ORDER BY r.id DESC
-    LIMIT 1
-) AS last ON TRUE
+LEFT JOIN LATERAL last_ended_run(j.id) AS last ON TRUE
 WHERE j.name = :name;
 
 -- name: list_jobs
@@ -116,15 +108,7 @@ SELECT
     last.last_run_at,
     last.last_outcome
 FROM jobs AS j
-LEFT JOIN LATERAL (
-    SELECT
-        r.started_at AS last_run_at,
-        r.status AS last_outcome
-    FROM runs AS r
-    WHERE r.job_id = j.id AND r.finished_at IS NOT NULL
-    ORDER BY r.id DESC
-    LIMIT 1
-) AS last ON TRUE
+LEFT JOIN LATERAL last_ended_run(j.id) AS last ON TRUE
 ORDER BY j.name;
 
 -- name: job_names
@@ -141,6 +125,38 @@ SET
     postponed_from = NULL,
     updated_at = clock_timestamp()
 WHERE id = :id;
+
+-- name: stop_schedule!
+UPDATE jobs SET enabled = FALSE, next_run_at = NULL, postponed_from = NULL
+WHERE id = :id;
+
+-- name: detach_history^
+-- Let one batch of ended runs and of non-runs, the oldest first, belong to no job any more. With an
+-- array, and not IN, they are always found by their ids.
+WITH runs_left AS (
+    UPDATE runs AS r SET job_id = NULL
+    WHERE r.id = ANY(ARRAY(
+        SELECT o.id FROM runs AS o
+        WHERE o.job_id = :id
+        ORDER BY o.id
+        LIMIT :batch
+    ))
+    RETURNING 1
+),
+
+non_runs_left AS (
+    UPDATE non_runs AS n SET job_id = NULL
+    WHERE n.id = ANY(ARRAY(
+        SELECT o.id FROM non_runs AS o
+        WHERE o.job_id = :id
+        ORDER BY o.scheduled_at
+        LIMIT :batch
+    ))
+    RETURNING 1
+)
+
+SELECT
+    (SELECT count(*) FROM runs_left) + (SELECT count(*) FROM non_runs_left) AS detached;
 
 -- name: delete_job!
 DELETE FROM jobs WHERE id = :id;

@@ -303,15 +303,10 @@ WHERE r.id = p.id AND r.fencing_token = p.token AND r.status = 'running';
 SELECT
     d.name,
     j.id IS NOT NULL AS exists_now,
-    last.status
+    last.last_outcome AS status
 FROM unnest(:names::text[]) AS d (name)
 LEFT JOIN jobs AS j ON d.name = j.name
-LEFT JOIN LATERAL (
-    SELECT r.status FROM runs AS r
-    WHERE r.job_id = j.id AND r.finished_at IS NOT NULL
-    ORDER BY r.id DESC
-    LIMIT 1
-) AS last ON TRUE;
+LEFT JOIN LATERAL last_ended_run(j.id) AS last ON TRUE;
 
 -- name: cancel_queued^
 UPDATE runs

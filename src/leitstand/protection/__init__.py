@@ -2,7 +2,13 @@
 
 from leitstand.protection.duty import ProtectedJobs, ProtectionDuty
 from leitstand.protection.next_steps import Evidence
-from leitstand.protection.protection_jobs import GROUP, OWN_JOBS, ProtectionTimes, protection_specs
+from leitstand.protection.protection_jobs import (
+    GROUP,
+    OWN_JOBS,
+    ProtectionTimes,
+    protection_specs,
+    refuse_deletion,
+)
 
 __all__ = [
     "GROUP",
@@ -12,4 +18,5 @@ __all__ = [
     "ProtectionDuty",
     "ProtectionTimes",
     "protection_specs",
+    "refuse_deletion",
 ]

@@ -1,4 +1,4 @@
-"""Creates the self-protection jobs once, and queues those that should not wait for their time."""
+"""Sees that the self-protection jobs exist, and queues those that should not wait."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,8 +14,6 @@ from leitstand.store.database import Connection, Database, load_queries
 
 log = structlog.get_logger(__name__)
 queries = load_queries(__file__)
-
-CREATED = "self-protection jobs created"
 
 LOCK = 0x4C53_0002
 """Advisory lock of this duty ("LS" and a number)."""
@@ -62,26 +60,19 @@ class ProtectionDuty:
         self._wake.set()
 
     async def create_jobs(self) -> None:
-        """Create the jobs at the first start ever; later starts only bring them up to date.
+        """Create the jobs that are missing and bring the others up to date.
 
-        A job that somebody has deleted stays deleted, one that is disabled stays disabled.
+        One that is disabled stays disabled: that, and not deleting it, is how to do without it.
         """
-        async with self._database.connection() as connection:
-            first = await queries.milestone(connection, name=CREATED) is None
-        ledger, specs = self._protected.jobs, self._protected.specs
+        ledger = self._protected.jobs
         existing = {job.name: job for job in await ledger.list_all()}
-        for spec in specs:
+        for spec in self._protected.specs:
             job = existing.get(spec.name)
-            if job is not None:
-                current = spec.model_copy(update={"enabled": job.enabled})
-                await ledger.save(current, managed=True)
-            elif first:
-                await ledger.save(spec, managed=True)
-        if first:
-            # Last, so that a start that was cut off is made up for by the next one.
-            async with self._database.connection() as connection:
-                await queries.reach_milestone(connection, name=CREATED)
-            log.info("self-protection jobs created", jobs=[spec.name for spec in specs])
+            enabled = job is None or job.enabled
+            await ledger.save(spec.model_copy(update={"enabled": enabled}), managed=True)
+        created = [s.name for s in self._protected.specs if s.name not in existing]
+        if created:
+            log.info("self-protection jobs created", jobs=created)
 
     async def run(self) -> None:
         """Look after each pause, and whenever a run has ended, until cancelled."""

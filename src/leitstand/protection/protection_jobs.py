@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from leitstand.errors import ConflictError
 from leitstand.jobs import JobSpec, Overlap
 
 GROUP = "self-backup"
@@ -38,6 +39,16 @@ def protection_specs(times: ProtectionTimes) -> list[JobSpec]:
         _spec(DRILL, "restore-drill", times.drill, {}),
         JobSpec(name=PRUNE, kind="prune-history", schedule=times.prune, tags=("self-protection",)),
     ]
+
+
+def refuse_deletion(name: str) -> None:
+    """Raise ConflictError for one of these jobs: the next start would bring it back."""
+    if name in OWN_JOBS:
+        raise ConflictError(
+            f"{name} is one of the jobs by which Leitstand protects its own database",
+            remedy=f"To stop it: leitstand job disable {name}. To do without all of them, set "
+            "protection.enabled = false; then they can be deleted.",
+        )
 
 
 def _spec(

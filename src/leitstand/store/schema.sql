@@ -1,5 +1,14 @@
 -- The control database's schema: the sum of all migrations, written by `make schema`.
 
+CREATE FUNCTION public.last_ended_run(job bigint) RETURNS TABLE(last_run_at timestamp with time zone, last_outcome text)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT r.started_at, r.status FROM runs AS r
+    WHERE r.job_id = last_ended_run.job AND r.finished_at IS NOT NULL
+    ORDER BY r.id DESC
+    LIMIT 1
+$$;
+
 CREATE TABLE public.alembic_version (
     version_num character varying(32) NOT NULL
 );
@@ -108,11 +117,6 @@ ALTER TABLE public.late_results ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
-);
-
-CREATE TABLE public.milestones (
-    name text NOT NULL,
-    reached_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE public.non_runs (
@@ -259,9 +263,6 @@ ALTER TABLE ONLY public.jobs
 
 ALTER TABLE ONLY public.late_results
     ADD CONSTRAINT late_results_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY public.milestones
-    ADD CONSTRAINT milestones_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY public.non_runs
     ADD CONSTRAINT non_runs_pkey PRIMARY KEY (id);
