@@ -3,6 +3,11 @@
 from datetime import datetime
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 stage``, ``2 stages``; ``many`` is for nouns that do not just get an s."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def moment(value: datetime | None) -> str:
     """A time in UTC to the second; a dash for none."""
     return "–" if value is None else f"{value:%Y-%m-%d %H:%M:%S}"

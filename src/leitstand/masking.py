@@ -18,11 +18,19 @@ _NAMED_PASSWORD = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-_SECRET_NAMES = {
-    *("password", "passwd", "pwd", "passphrase", "secret", "token", "access_token"),
-    *("authorization", "cookie", "api_key", "apikey", "private_key"),
+_SECRET_WORDS = {
+    *("password", "passwd", "pass", "pwd", "passphrase", "secret", "token", "key", "apikey"),
+    *("authorization", "cookie", "credential", "credentials"),
 }
-_SECRET_ENDINGS = ("_password", "_secret", "_passphrase", "_api_key", "_access_token")
+"""A name that ends with one of them names a secret (``X-Api-Key``); ``key`` alone does not."""
+
+_SECRET_ENDINGS = ("password", "passwd", "passphrase", "secret", "apikey", "token")
+"""Endings of names that are one word (``PGPASSWORD``)."""
+
+_NO_SECRETS = {"key", "pass", "fencing_token", "storage_key", "public_key", "primary_key"}
+
+HARMLESS_HEADERS = {"accept", "accept-language", "content-type", "user-agent", "cache-control"}
+"""Headers of HTTP whose values need no hiding; any other may hold a secret."""
 
 
 def mask_url(text: str) -> str:
@@ -37,13 +45,19 @@ def mask_url(text: str) -> str:
 def is_secret_name(name: str) -> bool:
     """Whether a value of this name is to be hidden whole; a fencing token is not a secret."""
     lowered = name.lower().replace("-", "_")
-    return lowered in _SECRET_NAMES or lowered.endswith(_SECRET_ENDINGS)
+    if lowered in _NO_SECRETS:
+        return False
+    return lowered.rpartition("_")[2] in _SECRET_WORDS or lowered.endswith(_SECRET_ENDINGS)
 
 
 def mask_value(name: str, value: object) -> object:
-    """``value`` as it may be shown under ``name``: mappings and sequences are masked inside."""
+    """``value`` as it may be shown under ``name``: mappings and sequences are masked inside.
+
+    Of ``headers`` only values that are harmless are shown.
+    """
     if isinstance(value, Mapping):
-        return {key: mask_value(str(key), inner) for key, inner in value.items()}
+        mask = _mask_header if name.lower() == "headers" else mask_value
+        return {key: mask(str(key), inner) for key, inner in value.items()}
     if is_secret_name(name):
         return MASK if value else value
     if isinstance(value, str):
@@ -51,3 +65,7 @@ def mask_value(name: str, value: object) -> object:
     if isinstance(value, list | tuple):
         return [mask_value(name, inner) for inner in value]
     return value
+
+
+def _mask_header(name: str, value: object) -> object:
+    return value if name.lower() in HARMLESS_HEADERS or not value else MASK

@@ -100,3 +100,24 @@ def test_a_self_protection_job_is_deleted_only_when_protection_is_off(
     assert "leitstand job disable self-drill" in refused["remedy"]
     monkeypatch.setenv("LEITSTAND_PROTECTION__ENABLED", "false")
     assert run(["job", "delete", "self-drill"]) == 0
+
+
+def test_secrets_of_a_job_are_shown_by_export_alone(
+    capsys: pytest.CaptureFixture[str], conninfo: str
+) -> None:
+    """A file that is to apply needs them; that it holds them is said."""
+    params = {"url": "https://h/", "headers": {"Accept": "*/*", "X-Auth-Token": "hush"}}
+    with psycopg.connect(conninfo) as connection:
+        connection.execute(
+            "INSERT INTO jobs (name, kind, trigger_type, params)"
+            " VALUES ('ping', 'http', 'manual', %s)",
+            (json.dumps(params),),
+        )
+    for arguments in (("job", "show", "ping"), ("job", "list"), ("job", "enable", "ping")):
+        for more in ((), ("--json",)):
+            assert run([*arguments, *more]) == 0
+            assert "hush" not in capsys.readouterr().out
+    assert run(["export"]) == 0
+    shown = capsys.readouterr()
+    assert 'X-Auth-Token = "hush"' in shown.out
+    assert "parameters of ping are values that look secret" in shown.err

@@ -22,7 +22,7 @@ from leitstand.doctor import (
     server_running,
 )
 from leitstand.errors import LeitstandError
-from leitstand.jobs import ServerInfo
+from leitstand.jobs import ServerInfo, ServerState
 from tests.archive_scene import Archive
 from tests.conftest import Postgres
 
@@ -103,10 +103,13 @@ def test_last_drill() -> None:
 
 
 def test_control_servers() -> None:
-    assert server_running([SERVER], 300).ok
-    assert told(server_running([], 300)) == "none is running"
-    assert "400 s ago" in told(server_running([replace(SERVER, silent_for=400)], 300))
-    assert "draining" in told(server_running([replace(SERVER, draining=True)], 300))
+    assert server_running([SERVER]).ok
+    assert told(server_running([])) == "No control server is running, so nothing starts."
+    gone = replace(SERVER, silent_for=400, state=ServerState.GONE)
+    assert "heard of 6 min 40 s ago" in told(server_running([gone]))
+    draining = replace(SERVER, state=ServerState.DRAINING)
+    assert "a is draining" in told(server_running([gone, draining]))
+    assert server_running([gone, draining, SERVER]).ok
     assert clock_skew([SERVER]).ok
     assert "a on host by -9.5 s" in told(clock_skew([replace(SERVER, clock_skew=-9.5)]))
 

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from leitstand.jobs import explain
+from leitstand.jobs import Records, explain
 from tests.jobs.scene import QUICK, Scene, control_server, eventually
 from tests.jobs.server_processes import servers_on
 
@@ -117,11 +117,11 @@ async def test_why_names_missed_and_next(scene: Scene) -> None:
     await scene.make_due("job", 7300)
     async with control_server(scene):
         await eventually(lambda: _non_runs(scene))
-    answer = await explain(scene.jobs, scene.queue, "job")
+    answer = await explain(Records(scene.jobs, scene.queue), "job")
     assert any("The next run is planned for" in sentence for sentence in answer.sentences)
     assert any("missed" in sentence for sentence in answer.sentences)
     at = datetime.now(UTC) - timedelta(seconds=5400)
-    assert len((await explain(scene.jobs, scene.queue, "job", at)).non_runs) == 1
+    assert len((await explain(Records(scene.jobs, scene.queue), "job", at)).non_runs) == 1
 
 
 async def test_splay_moves_the_start_not_the_plan(scene: Scene) -> None:

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 from leitstand.errors import NotFoundError
 from leitstand.jobs import (
     Job,
+    Records,
     Window,
     WindowLedger,
     WindowSource,
@@ -240,13 +241,13 @@ async def test_why_answers_for_times_in_windows(scene: Scene) -> None:
     await scene.job(schedule="0 2 * * *")
     source = WindowSource(WindowLedger(scene.database), scene.downtimes)
     at = datetime(2031, 6, 6, 2, tzinfo=UTC)
-    answer = await explain(scene.jobs, scene.queue, "job", at, source)
+    answer = await explain(Records(scene.jobs, scene.queue, source), "job", at)
     assert answer.sentences[-2:] == (
         "Window night (patching) is open at 2031-06-06 02:00:00 UTC.",
         "What is due at 2031-06-06 02:00:00 UTC is postponed "
         "by window night to 2031-06-06 04:00:00 UTC.",
     )
-    noon = await explain(scene.jobs, scene.queue, "job", at + 10 * HOUR, source)
+    noon = await explain(Records(scene.jobs, scene.queue, source), "job", at + 10 * HOUR)
     assert not any("window" in sentence.lower() for sentence in noon.sentences)
 
 

@@ -99,7 +99,8 @@ def _put_together(
 ) -> Control:
     queue, children, drills = Queue(database), Children(), DrillLedger(database)
     archive = archive_settings(loaded.settings)
-    grace = loaded.settings.loop.shutdown_grace * GRACE_SHARE
+    loop = loaded.settings.loop
+    grace = loop.shutdown_grace * GRACE_SHARE
     kinds = Kinds(
         [
             CommandExecutor(children=children, grace=grace),
@@ -121,7 +122,7 @@ def _put_together(
         downtimes=NoDowntimes(),
         applier=Applier(database, jobs, windows),
         queue=queue,
-        servers=Servers(database),
+        servers=Servers(database, loop.heartbeat, loop.stale_after),
         drills=drills,
         archive=archive,
     )

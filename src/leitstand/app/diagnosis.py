@@ -121,8 +121,9 @@ async def _tried(name: str, check: Awaitable[list[Finding]]) -> list[Finding]:
 
 
 async def _of_servers(settings: Settings, database: Database) -> list[Finding]:
-    servers = await Servers(database).list_all()
-    return [server_running(servers, settings.loop.stale_after), clock_skew(servers)]
+    loop = settings.loop
+    servers = await Servers(database, loop.heartbeat, loop.stale_after).list_all()
+    return [server_running(servers), clock_skew(servers)]
 
 
 async def _of_jobs(database: Database) -> list[Finding]:

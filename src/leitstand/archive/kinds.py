@@ -14,6 +14,7 @@ from leitstand.archive.postgres.rotate import Rotation, rotate
 from leitstand.archive.postgres.verify import Verdict, VerifyProgress
 from leitstand.archive.settings import ArchiveSettings
 from leitstand.archive.verification import NEWEST, verify_chosen
+from leitstand.display import counted
 from leitstand.errors import LeitstandError
 from leitstand.execution import Isolation, Params, Reporter, Result, RunFacts, interruptible
 
@@ -199,7 +200,7 @@ def require_sound(verdicts: list[Verdict]) -> None:
         for found in verdict.findings[:REASONS]
     ]
     raise BackupDamagedOnDiskError(
-        f"{len(damaged)} of {len(verdicts)} generations are damaged: "
+        f"{len(damaged)} of {counted(len(verdicts), 'generation')} damaged: "
         + ", ".join(verdict.generation for verdict in damaged),
         detail="\n".join(lines),
         remedy="Take a full backup now, and find out what damaged these.",

@@ -22,7 +22,7 @@ from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
-from leitstand.display import moment, seconds, size
+from leitstand.display import counted, moment, seconds, size
 from leitstand.execution import interruptible
 
 app = Commands("backup", "Backups: make, verify, rotate and list them.")
@@ -143,8 +143,9 @@ def _about(taken: BackupResult) -> str:
 
 def _verdict(verdict: Verdict) -> Table | str:
     if verdict.ok:
-        stages = len(verdict.stages)
-        text = f"{verdict.generation} is sound: {stages} stages, {size(verdict.bytes_read)} read."
-        return "\n".join((text, *(f"  {note.sentence}" for note in verdict.notes)))
+        stages = counted(len(verdict.stages), "stage")
+        text = f"{verdict.generation} is sound: {stages}, {size(verdict.bytes_read)} read."
+        return "
+".join((text, *(f"  {note.sentence}" for note in verdict.notes)))
     rows = [(found.stage, found.file, found.problem) for found in verdict.findings]
     return Table((f"{verdict.generation} is damaged in", "file", "problem"), rows)

@@ -7,6 +7,7 @@ from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
+from leitstand.display import counted
 from leitstand.doctor import Finding, from_error, python_version
 from leitstand.settings import SettingsError
 
@@ -23,7 +24,11 @@ async def doctor(call: Invocation) -> ExitCode:
     else:
         findings = await examine(settings)
     wrong = sum(not finding.ok for finding in findings)
-    said = "Nothing is wrong." if wrong == 0 else f"{wrong} of {len(findings)} checks found fault."
+    said = (
+        "Nothing is wrong."
+        if wrong == 0
+        else f"{wrong} of {counted(len(findings), 'check')} found fault."
+    )
     table = Table(("check", "state", "problem and remedy"), [_row(found) for found in findings])
     call.output.show([finding.as_dict() for finding in findings], table, said)
     return ExitCode.FAILURE if wrong else ExitCode.DONE

@@ -27,6 +27,12 @@ async def export(
     """Write jobs, groups and windows to a file that applies without a difference."""
     async with open_control(call.loaded) as control:
         text = await export_text(control)
+        with_secrets = [job.name for job in await control.jobs.list_all() if job.holds_secrets]
+    if with_secrets:
+        call.output.note(
+            f"Among the parameters of {', '.join(with_secrets)} are values that look secret. They "
+            "are written as they are, or the file would not apply; read them from files instead."
+        )
     if file is None:
         call.output.show({"toml": text}, text.rstrip("\n"))
         return

@@ -8,6 +8,7 @@ from leitstand.app.control import open_control
 from leitstand.cli.commands import Commands
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
+from leitstand.display import counted
 from leitstand.nearest import no_such
 
 app = Commands("group", "Groups of jobs: list them, set how many runs may work at a time.")
@@ -36,4 +37,4 @@ async def set_limit(
             raise no_such("group", name, groups, "A group begins with a job that names it.")
         await control.jobs.set_group_limit(name, limit)
     document = {**groups[name].as_dict(), "limit": limit}
-    call.output.show(document, f"At most {limit} runs of {name} work at a time from now on.")
+    call.output.show(document, f"From now on at most {counted(limit, 'run')} of {name} at a time.")

@@ -15,7 +15,7 @@ from leitstand.cli.run import await_end, note_without_server, run_code, run_deta
 from leitstand.cli.table import Table
 from leitstand.display import moment
 from leitstand.errors import UsageError
-from leitstand.jobs import Job, Occurrence, explain, next_allowed, preview
+from leitstand.jobs import Job, Occurrence, Records, explain, next_allowed, preview
 
 app = Commands("job", "Jobs: list, show, run, explain, enable and disable them.")
 
@@ -90,9 +90,8 @@ async def why(
     """Say why the job did not run, or does not run now."""
     moment_asked = None if at is None else _time(at)
     async with open_control(call.loaded) as control:
-        explanation = await explain(
-            control.jobs, control.queue, name, moment_asked, control.window_source
-        )
+        records = Records(control.jobs, control.queue, control.window_source, control.servers)
+        explanation = await explain(records, name, moment_asked)
     sentences = explanation.sentences or ("Nothing is recorded for that time.",)
     call.output.show(explanation.as_dict(), *sentences)
 

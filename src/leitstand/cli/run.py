@@ -12,15 +12,12 @@ from leitstand.cli.invocation import Invocation
 from leitstand.cli.output import details
 from leitstand.cli.table import Table
 from leitstand.display import moment, seconds
-from leitstand.jobs import Run, RunStatus
+from leitstand.jobs import Run, RunStatus, why_nothing_starts
 from leitstand.nearest import no_choice
 
 app = Commands("run", "Runs: list, show, follow, cancel and retry them.")
 
 Id = Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The run's number.")]
-
-SILENT = 120.0
-"""Seconds after which a server that says nothing is probably gone."""
 
 LOOK_AGAIN = 0.3
 """Seconds between two looks at a run that is being waited for."""
@@ -120,9 +117,9 @@ async def await_end(call: Invocation, control: Control, run_id: int) -> Run:
 
 async def note_without_server(call: Invocation, control: Control) -> None:
     """Say that a run will have to wait when nobody is there to start it."""
-    servers = await control.servers.list_all()
-    if all(server.draining or server.silent_for > SILENT for server in servers):
-        call.output.note("No control server takes runs at the moment; the run waits for one.")
+    why = why_nothing_starts(await control.servers.list_all())
+    if why is not None:
+        call.output.note(f"{why} The run waits.")
 
 
 def run_code(run: Run) -> ExitCode:

@@ -9,7 +9,7 @@ from leitstand.app.control import Control, open_control
 from leitstand.cli.commands import Commands
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
-from leitstand.display import moment, seconds
+from leitstand.display import counted, moment, seconds
 
 LOOK_AGAIN = 0.3
 """Seconds between two looks at servers that are being waited for."""
@@ -22,15 +22,15 @@ async def list_servers(call: Invocation) -> None:
     """List the control servers that were seen within a day."""
     async with open_control(call.loaded) as control:
         servers = await control.servers.list_all()
-    columns = ("instance", "host", "since (UTC)", "silent for", "running", "state")
+    columns = ("instance", "host", "since (UTC)", "state", "last heartbeat", "running")
     rows = [
         (
             s.instance,
             s.host,
             moment(s.started_at),
-            seconds(s.silent_for),
+            s.state.value,
+            f"{seconds(s.silent_for)} ago",
             f"{s.running} of {s.max_concurrent_runs}",
-            "draining" if s.draining else "",
         )
         for s in servers
     ]
@@ -55,14 +55,14 @@ async def drain(
         for name in names:
             await control.servers.drain(name)
         running = await _idle(call, control, names) if wait else await _running(control, names)
-    said = f"Draining: {', '.join(names) or 'none'}; {running} runs still active."
+    said = f"Draining: {', '.join(names) or 'none'}; {counted(running, 'run')} still active."
     call.output.show({"draining": names, "running": running}, said)
 
 
 async def _idle(call: Invocation, control: Control, names: list[str]) -> int:
     with call.output.progress("draining") as report:
         while running := await _running(control, names):
-            report(None, f"{running} runs are active")
+            report(None, f"{counted(running, 'run')} still active")
             await asyncio.sleep(LOOK_AGAIN)
     return 0
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import IO
 
 STATE_STYLES = {
-    **dict.fromkeys(("succeeded", "complete", "ok", "yes", "live", "ready"), "green"),
-    **dict.fromkeys(("failed", "damaged", "no", "timed_out", "crashed", "stale"), "bold red"),
+    **dict.fromkeys(("succeeded", "complete", "ok", "yes", "live", "ready", "alive"), "green"),
+    **dict.fromkeys(
+        ("failed", "damaged", "no", "timed_out", "crashed", "stale", "gone"), "bold red"
+    ),
     **dict.fromkeys(("partial", "incomplete", "cancelled", "retrying", "draining"), "yellow"),
     **dict.fromkeys(("running", "queued"), "cyan"),
 }

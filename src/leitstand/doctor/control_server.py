@@ -3,25 +3,21 @@
 from collections.abc import Sequence
 
 from leitstand.doctor.finding import Finding, sound, wrong
-from leitstand.jobs import Job, ServerInfo
+from leitstand.jobs import Job, ServerInfo, ServerState, why_nothing_starts
 
 SKEW = 5.0
 """Seconds by which a server's clock may differ from the database's."""
 
 
-def server_running(servers: Sequence[ServerInfo], stale_after: float) -> Finding:
-    """One of them gave a sign within ``stale_after`` seconds, and is not draining."""
+def server_running(servers: Sequence[ServerInfo]) -> Finding:
+    """One of them takes runs."""
     name = "control server"
-    start = "Start one: leitstand serve"
-    if not servers:
-        return wrong(name, "none is running", start)
-    newest = min(server.silent_for for server in servers)
-    if newest > stale_after:
-        return wrong(name, f"the last sign of one came {newest:.0f} s ago", start)
-    alive = [server for server in servers if server.silent_for <= stale_after]
-    if all(server.draining for server in alive):
-        return wrong(name, "all are draining and start no runs", "Stop and start them again.")
-    return sound(name)
+    why = why_nothing_starts(servers)
+    if why is None:
+        return sound(name)
+    if any(server.state is ServerState.DRAINING for server in servers):
+        return wrong(name, why, "Stop those that are draining and start them again.")
+    return wrong(name, why, "Start one: leitstand serve")
 
 
 def clock_skew(servers: Sequence[ServerInfo]) -> Finding:

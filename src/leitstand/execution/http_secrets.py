@@ -5,16 +5,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from leitstand.masking import MASK, mask_url
+from leitstand.masking import HARMLESS_HEADERS, MASK, mask_url
 
 SHORTEST_SECRET = 4
 """Characters; shorter values (``1``, ``no``) are no secrets and stand in every text."""
 
 LOOKED_AT = 65536
 """Characters of an answer of which an excerpt is made."""
-
-HARMLESS = {"accept", "accept-language", "content-type", "user-agent", "cache-control"}
-"""Headers whose values need no hiding."""
 
 
 def shown_url(url: str) -> str:
@@ -70,7 +67,7 @@ def _of_url(url: str) -> Iterator[str]:
 
 def _of_headers(headers: Mapping[str, str]) -> Iterator[str]:
     for name, value in headers.items():
-        if name.lower() not in HARMLESS:
+        if name.lower() not in HARMLESS_HEADERS:
             yield value
             # "Bearer abc": a server may quote the token alone.
             yield from value.split()[1:]

@@ -3,7 +3,7 @@
 from leitstand.jobs.applier import Applier
 from leitstand.jobs.apply_plan import Action, Change, Claims, FieldChange, Plan
 from leitstand.jobs.domain import Domain
-from leitstand.jobs.explain import Explanation, explain
+from leitstand.jobs.explain import Explanation, Records, explain
 from leitstand.jobs.export import to_toml
 from leitstand.jobs.group import Group, GroupSpec
 from leitstand.jobs.job import Job, JobSpec, Overlap, Retry, WindowPolicy
@@ -20,6 +20,7 @@ from leitstand.jobs.run_reporter import ReportWriter
 from leitstand.jobs.run_status import FINAL, RunStatus
 from leitstand.jobs.runner import Runner
 from leitstand.jobs.schedule import build_schedule
+from leitstand.jobs.server_state import ServerState, why_nothing_starts
 from leitstand.jobs.servers import ServerInfo, Servers
 from leitstand.jobs.spool import Spool
 from leitstand.jobs.trigger import Trigger, TriggerType
@@ -58,12 +59,14 @@ __all__ = [
     "Plan",
     "PruneHistory",
     "Queue",
+    "Records",
     "ReportWriter",
     "Retry",
     "Run",
     "RunStatus",
     "Runner",
     "ServerInfo",
+    "ServerState",
     "Servers",
     "Spool",
     "Thing",
@@ -85,4 +88,5 @@ __all__ = [
     "preview",
     "read_entries",
     "to_toml",
+    "why_nothing_starts",
 ]

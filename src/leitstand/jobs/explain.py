@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from leitstand.display import counted
 from leitstand.jobs.job import Job
 from leitstand.jobs.job_ledger import JobLedger
 from leitstand.jobs.non_run import NonRun
 from leitstand.jobs.queue import Queue
 from leitstand.jobs.run import Run
 from leitstand.jobs.run_status import RunStatus
+from leitstand.jobs.server_state import why_nothing_starts
+from leitstand.jobs.servers import Servers
 from leitstand.jobs.trigger import TriggerType
 from leitstand.jobs.window import Window
 from leitstand.jobs.window_rule import next_allowed, open_windows, waits_in_vain
@@ -38,34 +41,46 @@ class Explanation:
         }
 
 
-async def explain(
-    jobs: JobLedger,
-    queue: Queue,
-    name: str,
-    at: datetime | None = None,
-    windows: WindowSource | None = None,
-) -> Explanation:
-    """What became of the job's occurrences: all recent ones, or those that cover ``at``.
+@dataclass(frozen=True)
+class Records:
+    """What an answer is drawn from.
 
-    With ``windows``, also what they make of an occurrence that is due at ``at``, or now.
+    With ``windows``, also what they make of an occurrence; with ``servers``, also whether one of
+    them would start a run now.
     """
-    job = await jobs.get(name)
-    non_runs = await jobs.non_runs(job, at)
-    runs = await queue.list_runs(job=name, limit=20)
+
+    jobs: JobLedger
+    queue: Queue
+    windows: WindowSource | None = None
+    servers: Servers | None = None
+
+
+async def explain(records: Records, name: str, at: datetime | None = None) -> Explanation:
+    """What became of the job's occurrences: all recent ones, or those that cover ``at``."""
+    job = await records.jobs.get(name)
+    non_runs = await records.jobs.non_runs(job, at)
+    runs = await records.queue.list_runs(job=name, limit=20)
     if at is not None:
         runs = [run for run in runs if run.scheduled_at <= at <= (run.finished_at or at)]
+    windows, servers = records.windows, records.servers
     in_force = await windows.windows_for([job]) if windows is not None else []
+    # Who is there now says nothing about another time.
+    seen = None if servers is None or at is not None else await servers.list_all()
+    nothing_starts = None if seen is None else why_nothing_starts(seen)
     sentences = (
-        *state_of(job, runs),
+        *state_of(job, runs, nothing_starts),
         *about_windows(job, at or datetime.now(UTC), in_force),
         *(describe(non_run) for non_run in non_runs),
     )
     return Explanation(job, at, sentences, tuple(non_runs), tuple(runs))
 
 
-def state_of(job: Job, runs: Sequence[Run]) -> list[str]:
-    """Sentences about what the job is waiting for at this moment."""
-    sentences = []
+def state_of(job: Job, runs: Sequence[Run], nothing_starts: str | None = None) -> list[str]:
+    """Sentences about what the job is waiting for at this moment.
+
+    ``nothing_starts`` says why no control server takes runs, if none does.
+    """
+    sentences = [] if nothing_starts is None else [nothing_starts]
     if not job.enabled:
         sentences.append("The job is disabled; nothing is planned.")
     if job.schedule_error is not None:
@@ -78,7 +93,7 @@ def state_of(job: Job, runs: Sequence[Run]) -> list[str]:
         sentences.append(f"The next run is planned for {job.next_run_at:%Y-%m-%d %H:%M:%S} UTC.")
     if job.enabled and job.trigger.type is TriggerType.MANUAL:
         sentences.append("The job has no schedule; it runs on request only.")
-    sentences.extend(filter(None, (_about_active(run) for run in runs)))
+    sentences.extend(filter(None, (_about_active(run, nothing_starts) for run in runs)))
     return sentences
 
 
@@ -99,7 +114,7 @@ def about_windows(job: Job, at: datetime, windows: Sequence[Window]) -> list[str
     return sentences
 
 
-def _about_active(run: Run) -> str | None:
+def _about_active(run: Run, nothing_starts: str | None) -> str | None:
     if run.status is RunStatus.RUNNING:
         return f"Run {run.id} is running on {run.owner}."
     if run.status is not RunStatus.QUEUED:
@@ -109,6 +124,8 @@ def _about_active(run: Run) -> str | None:
             f"Run {run.id} (attempt {run.attempt}) waits for its time, "
             f"{run.not_before:%Y-%m-%d %H:%M:%S} UTC."
         )
+    if nothing_starts is not None:
+        return f"Run {run.id} waits for a control server."
     return f"Run {run.id} waits for a free slot, its group, or the end of the run before it."
 
 
@@ -117,5 +134,5 @@ def describe(non_run: NonRun) -> str:
     when = f"{non_run.scheduled_at:%Y-%m-%d %H:%M:%S} UTC"
     if non_run.until is not None:
         when += f" to {non_run.until:%Y-%m-%d %H:%M:%S} UTC"
-    times = "" if non_run.count == 1 else f" ({non_run.count} occurrences)"
+    times = "" if non_run.count == 1 else f" ({counted(non_run.count, 'occurrence')})"
     return f"{when}{times}: {non_run.reason.value}, {non_run.detail}."

@@ -20,6 +20,7 @@ from leitstand.duration import DurationError, format_duration, parse_duration
 from leitstand.jobs.misfire import Misfire
 from leitstand.jobs.thing_name import ThingName
 from leitstand.jobs.trigger import Trigger, TriggerType
+from leitstand.masking import mask_value
 
 
 class Overlap(StrEnum):
@@ -194,6 +195,16 @@ class Job:
         return self.overlap is not Overlap.ALLOW
 
     @property
+    def shown_params(self) -> object:
+        """The parameters as they may be shown."""
+        return mask_value("params", self.params)
+
+    @property
+    def holds_secrets(self) -> bool:
+        """Whether its parameters hold what is masked when they are shown."""
+        return self.shown_params != self.params
+
+    @property
     def spec(self) -> JobSpec:
         """The job as one would write it; saving it changes nothing."""
         expression = self.trigger.expression
@@ -260,11 +271,11 @@ class Job:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The job's JSON shape."""
+        """The job's JSON shape; what is secret among the parameters is masked."""
         return {
             "name": self.name,
             "kind": self.kind,
-            "params": dict(self.params),
+            "params": self.shown_params,
             "trigger": self.trigger.as_dict(),
             "enabled": self.enabled,
             "managed": self.managed,

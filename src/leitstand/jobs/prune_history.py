@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from leitstand.display import counted
 from leitstand.execution import Isolation, Params, Reporter, Result, RunFacts
 from leitstand.jobs.queue import Queue
 
@@ -35,6 +36,7 @@ class PruneHistory:
         removed = 0
         while batch := await self._queue.prune(keep_days * DAY):
             removed += batch
-            reporter.progress(message=f"{removed} rows removed")
-        reporter.log(f"{removed} rows that ended more than {keep_days:g} days ago were removed")
+            reporter.progress(message=f"{counted(removed, 'row')} removed")
+        rows = counted(removed, "row")
+        reporter.log(f"removed {rows} that ended more than {keep_days:g} days ago")
         return Result(objects_processed=removed, result={"removed": removed})

@@ -1,9 +1,11 @@
 """The ledger of control servers: who is there, how long silent, who should take no more work."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from leitstand.jobs.server_state import ServerState, server_state
 from leitstand.nearest import no_such
 from leitstand.store.database import Database, load_queries
 
@@ -28,6 +30,7 @@ class ServerInfo:
     draining: bool
     max_concurrent_runs: int
     running: int
+    state: ServerState = ServerState.ALIVE
 
     def as_dict(self) -> dict[str, Any]:
         """The server's JSON shape."""
@@ -35,10 +38,14 @@ class ServerInfo:
 
 
 class Servers:
-    """Control servers, by instance."""
+    """Control servers, by instance; ``heartbeat`` and ``stale_after`` are what they all keep to."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, heartbeat: float = 30.0, stale_after: float = 300.0
+    ) -> None:
         self._database = database
+        self._heartbeat = heartbeat
+        self._stale_after = stale_after
 
     async def register(
         self, instance: str, host: str, pid: int, version: str, max_concurrent_runs: int
@@ -63,11 +70,12 @@ class Servers:
     async def list_all(self) -> list[ServerInfo]:
         """All servers that have been seen within a day, oldest first."""
         async with self._database.connection() as connection:
-            rows = queries.list_servers(connection)
-            return [
-                ServerInfo(**{name: row[name] for name in ServerInfo.__dataclass_fields__})
-                async for row in rows
-            ]
+            return [self._seen(row) async for row in queries.list_servers(connection)]
+
+    def _seen(self, row: Mapping[str, Any]) -> ServerInfo:
+        state = server_state(row["silent_for"], row["draining"], self._heartbeat, self._stale_after)
+        stored = {name: row[name] for name in ServerInfo.__dataclass_fields__ if name != "state"}
+        return ServerInfo(**stored, state=state)
 
     async def drain(self, instance: str) -> None:
         """Ask a server to claim nothing more; raises NotFoundError."""

@@ -41,7 +41,8 @@ class SettingsError(LeitstandError):
         super().__init__(
             f"the configuration has {len(problems)} errors" if several else problems[0],
             detail="\n".join(problems) if several else None,
-            remedy="Mend it, then `leitstand config check` shows what is in effect.",
+            remedy="Mend it and call `leitstand config check` again: what depends on several "
+            "settings, cron expressions and URLs are looked at once each value can be read.",
         )
         self.problems = problems
 

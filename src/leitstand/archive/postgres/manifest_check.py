@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from leitstand.archive.postgres.finding import FindingKind, Findings, shown
 from leitstand.archive.postgres.manifest import Checksum, Manifest, ManifestFile, new_checksum
 from leitstand.archive.postgres.tar_stream import BLOCK, Entry, EntryKind
+from leitstand.display import counted
 
 _SLACK = 64 << 20
 
@@ -70,7 +71,7 @@ class ManifestCheck:
                 problem = f"{shown(path)} is in the manifest, but not in the archive"
                 self._findings.add(archive, problem, FindingKind.MISSING)
         for archive, count in unreached.items():
-            problem = f"{count} files of the manifest could not be reached in it"
+            problem = f"{counted(count, 'file')} of the manifest could not be reached in it"
             self._findings.add(archive, problem, cut[archive])
 
 

@@ -27,6 +27,7 @@ from leitstand.archive.postgres.stage import (
     Tablespace,
 )
 from leitstand.archive.postgres.stage_check import Nowhere, StageCheck, StageReport
+from leitstand.display import counted
 from leitstand.errors import LeitstandError
 from leitstand.store.binaries import Binaries
 
@@ -180,7 +181,7 @@ def _require_intact(findings: Sequence[Finding]) -> None:
         return
     lines = [f"{finding.file}: {finding.problem}" for finding in findings[:SHOWN]]
     raise BackupDamagedError(
-        f"the backup that was just taken does not verify ({len(findings)} findings)",
+        f"the backup that was just taken does not verify ({counted(len(findings), 'finding')})",
         detail="\n".join(lines),
         remedy="Look at the server's log, the network and this machine's memory and disk; the"
         " attempt was thrown away, earlier backups are untouched.",

@@ -55,6 +55,7 @@ from leitstand.archive.postgres.wal_check import (
     check_ranges,
     unpacked_wal_limit,
 )
+from leitstand.display import counted
 from leitstand.errors import FailureClass, LeitstandError
 from leitstand.store.binaries import Binaries
 
@@ -181,7 +182,9 @@ class StageCheck:
             return None
         unsummed = sum(file.algorithm == "NONE" for file in manifest.files.values())
         if unsummed:
-            problem = f"{unsummed} files have no checksum in it; only their sizes were compared"
+            problem = (
+                f"{counted(unsummed, 'file')} without a checksum in it: only sizes were compared"
+            )
             self._notes.add(MANIFEST, problem, FindingKind.UNPROVEN)
         return manifest
 
