@@ -3,12 +3,15 @@
 import pytest
 
 from leitstand.app.configuration_check import check_configuration
-from leitstand.errors import UsageError
-from leitstand.settings import Settings
+from leitstand.settings import LoadedSettings, Settings, SettingsError
+
+
+def loaded(settings: Settings, **origins: str) -> LoadedSettings:
+    return LoadedSettings(settings, {k.replace("__", "."): v for k, v in origins.items()}, None)
 
 
 def test_the_default_is_sound() -> None:
-    check_configuration(Settings())
+    check_configuration(loaded(Settings()))
 
 
 def test_all_that_cannot_be_used_is_named_at_once_without_secrets() -> None:
@@ -18,12 +21,12 @@ def test_all_that_cannot_be_used_is_named_at_once_without_secrets() -> None:
             "database": {"url": "mysql://anna:hush@db/x"},
         }
     )
-    with pytest.raises(UsageError) as caught:
-        check_configuration(settings)
-    lines = caught.value.message.splitlines()[1:]
-    assert [line.split(":")[0].strip() for line in lines] == [
-        "protection.full",
-        "protection.drill",
-        "database.url",
+    origins = {"protection__full": "x.toml, line 2", "database__url": "LEITSTAND_DATABASE__URL"}
+    with pytest.raises(SettingsError) as caught:
+        check_configuration(loaded(settings, **origins))
+    assert [problem.split(": ")[:2] for problem in caught.value.problems] == [
+        ["x.toml, line 2", "protection.full"],
+        ["protection.drill", "the schedule '30 2 30 2 *' never comes"],
+        ["LEITSTAND_DATABASE__URL", "database.url"],
     ]
-    assert "hush" not in caught.value.message
+    assert "hush" not in str(caught.value.as_dict())

@@ -121,3 +121,54 @@ def test_secrets_of_a_job_are_shown_by_export_alone(
     shown = capsys.readouterr()
     assert 'X-Auth-Token = "hush"' in shown.out
     assert "parameters of ping are values that look secret" in shown.err
+
+
+def test_what_is_right_but_does_nothing_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    times = ("--from", "22:00", "--to", "04:00")
+    assert (
+        run(["window", "add", "w", *times, "--job", "nightly-snyc", "--job", "nightly-sync"]) == 0
+    )
+    warned = capsys.readouterr().err
+    assert warned == (
+        "Warning: no job is named 'nightly-snyc'. "
+        "Did you mean nightly-sync? It counts once there is one.\n"
+    )
+    (tmp_path / "empty.toml").touch()
+    assert run(["apply", "empty.toml"]) == 0
+    assert "names no jobs, groups or windows" in capsys.readouterr().err
+
+
+def test_files_that_cannot_be(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    for file, said in (
+        ("nowhere", "No such file"),
+        (".", "Is a directory"),
+        ("bytes", "not UTF-8"),
+    ):
+        assert said in error_of(capsys, "apply", file, code=1)["message"]
+        assert said in error_of(capsys, "config", "check", "--config", file, code=1)["message"]
+    error = error_of(capsys, "export", "nowhere/x", code=1)
+    assert error["code"] == "EXPORT_FILE"
+
+
+def test_every_wrong_setting_is_named_with_its_place(
+    capsys: pytest.CaptureFixture[str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LEITSTAND_DATABASE__URL")
+    file = tmp_path / "c.toml"
+    file.write_text('loop.tick = "x"\nprotection.full = "x"\n')
+    first = error_of(capsys, "config", "check", "--config", str(file), code=1)
+    assert "There may be more to mend" in first["remedy"]
+    file.write_text('protection.full = "x"\ndatabase.url = "host=h pasword=hush"\n')
+    second = error_of(capsys, "config", "check", "--config", str(file), code=1)
+    assert second["detail"].count("c.toml, line ") == 2
+    assert "more to mend" not in second["remedy"]
+    assert "hush" not in str(second)
+    assert run(["job", "list", "--config", str(file)]) == 2
+    assert "hush" not in capsys.readouterr().err
+    assert run(["doctor", "--config", str(file)]) == 1
+    shown = capsys.readouterr()
+    assert "protection.full" in shown.out
+    assert "hush" not in shown.out + shown.err

@@ -46,7 +46,7 @@ async def serve(loaded: LoadedSettings, announce: Callable[[str], None]) -> int:
     ``announce`` gets the address once it answers. Returns how many runs could not be ended.
     Raises ClusterError if the embedded database does not stop.
     """
-    check_configuration(loaded.settings)
+    check_configuration(loaded)
     ending = Ending(loaded.settings.loop.shutdown_grace)
     ending.listen()
     async with AsyncExitStack() as stack:

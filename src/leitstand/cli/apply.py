@@ -34,6 +34,8 @@ async def apply(
     """Make jobs, groups and windows agree with a file, all of it or nothing."""
     async with open_control(call.loaded) as control:
         plan = await apply_file(control, file, prune=prune, dry_run=dry_run)
+    if not plan.changes:
+        call.output.note(f"Warning: {file} names no jobs, groups or windows.")
     for warning in plan.warnings:
         call.output.note(f"Warning: {warning}.")
     document = {"file": file, "dry_run": dry_run, **plan.as_dict()}

@@ -145,7 +145,6 @@ def _verdict(verdict: Verdict) -> Table | str:
     if verdict.ok:
         stages = counted(len(verdict.stages), "stage")
         text = f"{verdict.generation} is sound: {stages}, {size(verdict.bytes_read)} read."
-        return "
-".join((text, *(f"  {note.sentence}" for note in verdict.notes)))
+        return "\n".join((text, *(f"  {note.sentence}" for note in verdict.notes)))
     rows = [(found.stage, found.file, found.problem) for found in verdict.findings]
     return Table((f"{verdict.generation} is damaged in", "file", "problem"), rows)

@@ -14,7 +14,7 @@ app = Commands("config", "The configuration: what is in effect and where it came
 @app.command("check")
 def check(call: Invocation) -> None:
     """Check the configuration and print what is in effect, with secrets masked."""
-    check_configuration(call.settings)
+    check_configuration(call.loaded)
     entries = effective_configuration(call.loaded)
     rows = [(entry.key, _shown(entry.value), entry.origin) for entry in entries]
     call.output.show(

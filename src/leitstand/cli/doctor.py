@@ -2,6 +2,7 @@
 
 import sys
 
+from leitstand.app.configuration_check import check_configuration
 from leitstand.app.diagnosis import examine
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
@@ -19,6 +20,7 @@ async def doctor(call: Invocation) -> ExitCode:
     """Find what is wrong with this installation, and the remedy."""
     try:
         settings = call.settings
+        check_configuration(call.loaded)
     except SettingsError as error:
         findings = [python_version(sys.version_info[:2]), from_error("configuration", error)]
     else:

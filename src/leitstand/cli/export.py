@@ -28,16 +28,16 @@ async def export(
     async with open_control(call.loaded) as control:
         text = await export_text(control)
         with_secrets = [job.name for job in await control.jobs.list_all() if job.holds_secrets]
+    if file is None:
+        call.output.show({"toml": text}, text.rstrip("\n"))
+    else:
+        _write(file, text, force)
+        call.output.show({"file": file, "toml": text}, f"Written to {file}.")
     if with_secrets:
         call.output.note(
             f"Among the parameters of {', '.join(with_secrets)} are values that look secret. They "
             "are written as they are, or the file would not apply; read them from files instead."
         )
-    if file is None:
-        call.output.show({"toml": text}, text.rstrip("\n"))
-        return
-    _write(file, text, force)
-    call.output.show({"file": file, "toml": text}, f"Written to {file}.")
 
 
 def _write(file: Path, text: str, force: bool) -> None:
@@ -48,6 +48,10 @@ def _write(file: Path, text: str, force: bool) -> None:
     except FileExistsError:
         raise ConflictError(f"{file} exists", remedy="--force overwrites it.") from None
     except OSError as error:
-        raise LeitstandError(f"{file} cannot be written: {error.strerror}") from error
+        raise LeitstandError(
+            f"{file} cannot be written: {error.strerror}",
+            code="EXPORT_FILE",
+            remedy="Name a file in a directory that exists and is yours.",
+        ) from error
     with open(descriptor, "w", encoding="utf-8") as target:
         target.write(text)

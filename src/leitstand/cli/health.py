@@ -39,7 +39,7 @@ def _ask(call: Invocation, path: str) -> tuple[bool, dict[str, Any]]:
     except (OSError, http.client.HTTPException) as error:
         raise UnavailableError(
             f"no control server answers at {url}",
-            detail=str(error),
+            detail=str(getattr(error, "reason", error)),  # URLError wraps the reason
             remedy="Start it with `leitstand serve`, or set server.listen to where it runs.",
         ) from error
     except (ValueError, KeyError) as error:

@@ -76,7 +76,8 @@ def _wants_json(arguments: Sequence[str]) -> bool:
 def _usage_error(error: typer.TyperException) -> UsageError:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "leitstand"
-    return UsageError(error.format_message(), remedy=f"See `{command} --help`.")
+    said = error.format_message().replace("Value error, ", "")
+    return UsageError(said, remedy=f"See `{command} --help`.")
 
 
 def _failed(error: Exception, *, json: bool) -> ExitCode:

@@ -55,7 +55,9 @@ async def drain(
         for name in names:
             await control.servers.drain(name)
         running = await _idle(call, control, names) if wait else await _running(control, names)
-    said = f"Draining: {', '.join(names) or 'none'}; {counted(running, 'run')} still active."
+    said = f"Draining: {', '.join(names)}; {counted(running, 'run')} still active."
+    if not names:
+        said = "No control server is running."
     call.output.show({"draining": names, "running": running}, said)
 
 

@@ -11,6 +11,7 @@ from leitstand.cli.output import details
 from leitstand.cli.table import Table
 from leitstand.display import moment
 from leitstand.jobs import DatedWindow, Window, parse_window
+from leitstand.nearest import no_such
 
 app = Commands("window", "Maintenance windows: list, add and delete them.")
 
@@ -60,6 +61,10 @@ async def add(
     spec = parse_window(document)
     async with open_control(call.loaded) as control:
         window = await control.windows.save(spec)
+        names = [job.name for job in await control.jobs.list_all()]
+    for unknown in sorted(window.jobs.difference(names)):
+        missing = no_such("job", unknown, names, "It counts once there is one.")
+        call.output.note(f"Warning: {missing.message}. {missing.remedy}")
     shown = [("window", window.name), ("open", _opening(window)), ("concerns", _concerns(window))]
     call.output.show(window.as_dict(), details(shown))
 

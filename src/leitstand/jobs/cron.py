@@ -20,6 +20,7 @@ from itertools import takewhile
 
 from cronsim import CronSim, CronSimError
 
+from leitstand.display import counted
 from leitstand.jobs.trigger import ScheduleError
 from leitstand.jobs.wall_clock import DAY, NO_TIME, SECOND, first_change, moment_of, shown_at
 
@@ -168,7 +169,7 @@ def _five_fields(text: str) -> str:
         raise ScheduleError(f"{text!r} is no cron expression", remedy=f"These names exist: {known}")
     fields = expression.upper().split()
     if len(text) > LONGEST or len(fields) != 5:
-        said = f"{len(text)} characters" if len(text) > LONGEST else f"{len(fields)} fields"
+        said = f"{len(text)} characters" if len(text) > LONGEST else counted(len(fields), "field")
         raise ScheduleError(
             f"{text[:80]!r} is no cron expression: it has {said}", remedy=_FIVE_FIELDS
         )

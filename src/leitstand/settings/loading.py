@@ -55,7 +55,7 @@ def load_settings(
     layer = from_environment.over(from_file)
     settings, problems = _validated(layer)
     if settings is None or problems:
-        raise SettingsError(tuple(problems))
+        raise SettingsError(tuple(problems), unfinished=settings is None)
     return LoadedSettings(settings, _origins(settings, layer), file)
 
 

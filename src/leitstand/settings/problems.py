@@ -31,18 +31,27 @@ LONGEST_SHOWN = 60
 """Characters of a wrong value that an error shows."""
 
 
+UNFINISHED = (
+    " There may be more to mend: cron expressions, URLs and what several settings must agree on "
+    "are looked at once each value can be read."
+)
+
+
 class SettingsError(LeitstandError):
-    """The configuration is wrong; ``problems`` holds one sentence for each thing to mend."""
+    """The configuration is wrong; ``problems`` holds one sentence for each thing to mend.
+
+    ``unfinished``: values could not be read, so that others could not be judged beside them.
+    """
 
     code = "SETTINGS"
 
-    def __init__(self, problems: tuple[str, ...]) -> None:
+    def __init__(self, problems: tuple[str, ...], *, unfinished: bool = False) -> None:
         several = len(problems) > 1
         super().__init__(
             f"the configuration has {len(problems)} errors" if several else problems[0],
             detail="\n".join(problems) if several else None,
-            remedy="Mend it and call `leitstand config check` again: what depends on several "
-            "settings, cron expressions and URLs are looked at once each value can be read.",
+            remedy="Mend it, then `leitstand config check` shows what is in effect."
+            + (UNFINISHED if unfinished else ""),
         )
         self.problems = problems
 
