@@ -69,3 +69,5 @@ def test_what_libpq_cannot_read_is_refused_without_repeating_it() -> None:
         check_conninfo("database.url", f"host=h pasword={SECRET}")
     assert "database.url" in caught.value.message
     assert SECRET not in str(caught.value.as_dict())
+    with pytest.raises(UsageError):
+        check_conninfo("database.url", "host=h\0user=u")

@@ -29,7 +29,7 @@ def shown_address(address: str) -> str:
     """
     if not address:
         return ""
-    if _UNSHOWABLE.search(address):  # libpq ends at a NUL, and what follows would be shown
+    if _UNSHOWABLE.search(address):
         return MASK
     if _SCHEME.match(address) and not address.startswith(_LIBPQ_SCHEMES):
         return _shown_url(address)
@@ -72,6 +72,8 @@ def conninfo_parts(conninfo: str) -> dict[str, str] | None:
     import psycopg  # noqa: PLC0415
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
 
+    if _UNSHOWABLE.search(conninfo):  # libpq stops at a NUL and says nothing about the rest
+        return None
     try:
         return {k: str(v) for k, v in conninfo_to_dict(conninfo).items() if v is not None}
     except (psycopg.Error, UnicodeError, ValueError):

@@ -172,3 +172,20 @@ def test_every_wrong_setting_is_named_with_its_place(
     shown = capsys.readouterr()
     assert "protection.full" in shown.out
     assert "hush" not in shown.out + shown.err
+
+
+@pytest.mark.parametrize("name", ["a\udcff", "a\nb"])
+def test_an_instance_that_is_no_text_is_a_wrong_setting(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("LEITSTAND_SERVER__INSTANCE", name)
+    error = error_of(capsys, "config", "check", code=1)
+    assert "LEITSTAND_SERVER__INSTANCE: server.instance" in error["message"]
+
+
+def test_a_user_name_that_is_no_text_is_kept_readable(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "anna\udcff")
+    assert run(["job", "run", "nightly-sync", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["trigger"]["user"] == "anna\\udcff"

@@ -35,9 +35,11 @@ class Invocation:
     def user(self) -> str:
         """Who calls, for the history: the name of the system's user."""
         try:
-            return getpass.getuser()
+            name = getpass.getuser()
         except (KeyError, OSError):  # a container's bare uid without an entry
             return str(os.getuid())
+        # LOGNAME may hold bytes that are no text, and no database would take them.
+        return name.encode("utf-8", "backslashreplace").decode()
 
     @property
     def settings(self) -> Settings:

@@ -45,6 +45,12 @@ def _not_negative(value: int) -> int:
     return max(value, 0)
 
 
+def _one_line(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("it holds characters that cannot be shown")
+    return value
+
+
 def _lowered(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
@@ -57,6 +63,9 @@ DurationOrDefault = Annotated[Duration, AfterValidator(_default_unless_positive)
 CountOrDefault = Annotated[int, AfterValidator(_default_unless_positive)]
 Kept = Annotated[int, AfterValidator(_not_negative)]
 """How many to keep; a negative number counts as 0."""
+
+Line = Annotated[str, AfterValidator(_one_line)]
+"""Text that can be stored and shown anywhere: no control characters, no bytes that are no text."""
 
 Cron = Annotated[str, Field(min_length=1)]
 """A cron expression; the scheduler checks it when the job is saved."""
@@ -75,9 +84,9 @@ class ServerSettings(Section):
     """``[server]``: this control server."""
 
     listen: str = Field("127.0.0.1:8080", pattern=r"^(\[[0-9a-fA-F:.]+\]|[^:\s]*):\d{1,5}$")
-    instance: str = ""
+    instance: Line = ""
     data_dir: Path = Path("var")
-    node_name: str = "leitstand"
+    node_name: Line = "leitstand"
 
     @field_validator("listen")
     @classmethod
@@ -198,7 +207,7 @@ class DowntimeSettings(Section):
 
     source: SecretUrl = SecretUrl("")
     database_url: SecretUrl = SecretUrl("")
-    queue: str = "statusngin_downtimes"
+    queue: Line = "statusngin_downtimes"
 
 
 class ObjectSettings(Section):
