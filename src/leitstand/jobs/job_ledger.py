@@ -24,7 +24,7 @@ APPLY_LOCK = 0x4C53_0003
 
 
 HISTORY_BATCH = 2000
-"""Rows of the history that one statement takes from a job that is deleted: some 50 ms."""
+"""Rows of the history that one statement takes from a job that is deleted: about 0.1 s."""
 
 
 @dataclass(frozen=True)
