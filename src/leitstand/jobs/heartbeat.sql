@@ -1,19 +1,18 @@
--- name: beat^
--- Vouch for this server and the runs it holds. A row that somebody has locked is left out, so that
--- one blocked run does not cost the others their heartbeat; it is then neither beaten nor lost.
-WITH me AS (
-    UPDATE servers
-    SET heartbeat_at = clock_timestamp(), clock_skew = :own_clock - extract(EPOCH FROM now())
-    WHERE instance = :instance
-    RETURNING draining, clock_skew
-),
+-- name: sign_of_life^
+UPDATE servers
+SET heartbeat_at = clock_timestamp(), clock_skew = :own_clock - extract(EPOCH FROM now())
+WHERE instance = :instance
+RETURNING draining, clock_skew;
 
-held AS (
+-- name: beat_runs^
+-- Vouch for the runs that this owner holds. A row that somebody has locked is left out, so that
+-- one blocked run does not cost the others their heartbeat; it is then neither beaten nor lost.
+WITH held AS (
     SELECT r.id, r.fencing_token, r.cancel_requested_at
     FROM runs AS r
     INNER JOIN unnest(:ids::bigint[], :tokens::bigint[]) AS h (id, token)
         ON r.id = h.id AND r.fencing_token = h.token
-    WHERE r.status = 'running'
+    WHERE r.status = 'running' AND r.owner = :owner
 ),
 
 free AS (
@@ -33,9 +32,6 @@ beaten AS (
 )
 
 SELECT
-    (SELECT me.draining FROM me) AS draining,
-    (SELECT me.clock_skew FROM me) AS skew,
-    (SELECT count(*) FROM me) = 1 AS registered,
     ARRAY(SELECT held.id FROM held) AS held,
     ARRAY(SELECT beaten.id FROM beaten) AS beaten,
     ARRAY(SELECT held.id FROM held WHERE held.cancel_requested_at IS NOT NULL) AS cancelled;

@@ -14,9 +14,10 @@ import psycopg
 import structlog
 
 from leitstand.errors import LeitstandError
+from leitstand.execution import HaltReason, Heartbeat, HeldRuns, News
+from leitstand.jobs.claimed_run import ClaimedRun
 from leitstand.jobs.domain import Domain
-from leitstand.jobs.heartbeat import Heartbeat, News
-from leitstand.jobs.held_run import HeldRuns, StopReason
+from leitstand.jobs.heartbeat import DatabasePulse
 from leitstand.jobs.loop_settings import LoopSettings
 from leitstand.jobs.passes import Passes
 from leitstand.jobs.queue import CHANNEL, FinishedRun
@@ -58,7 +59,7 @@ class ControlServer:
         self._name = name
         self._version = version
         self._clock = clock
-        self._runs = HeldRuns()
+        self._runs = HeldRuns[ClaimedRun]()
         self._wake = asyncio.Event()
         self._full_pass = True
         self._planned_at: float | None = None
@@ -114,7 +115,7 @@ class ControlServer:
         passing = asyncio.create_task(self._pass_until_ended(stop))
         try:
             await _first_of(stop, passing)  # a pass that hangs does not hold up the end
-            reason = StopReason.SHUTDOWN if stop.is_set() else StopReason.LEASE_LOST
+            reason = HaltReason.SHUTDOWN if stop.is_set() else HaltReason.LEASE_LOST
             await self._end_runs(reason, passing)
         finally:
             await _cancelled(passing)
@@ -184,10 +185,10 @@ class ControlServer:
             return self._settings.tick
         return min(self._settings.tick, max(0.01, planned))
 
-    async def _end_runs(self, reason: StopReason, passing: asyncio.Task[None]) -> None:
+    async def _end_runs(self, reason: HaltReason, passing: asyncio.Task[None]) -> None:
         """Cancel all runs and wait for them, at most the grace period."""
         self._ends_at = time.monotonic() + self._settings.shutdown_grace
-        if reason is StopReason.SHUTDOWN:
+        if reason is HaltReason.SHUTDOWN:
             self.passes.end()
         for held in self._runs:
             if held.executing:
@@ -230,12 +231,11 @@ class ControlServer:
     def _heartbeat(self) -> Heartbeat:
         loop = asyncio.get_running_loop()
         return Heartbeat(
-            self._domain.database.conninfo,
-            self.instance,
+            DatabasePulse(self._domain.database.conninfo, self.instance, self._clock),
             self._runs,
-            self._settings,
+            self._settings.heartbeat,
+            self._settings.fence_after,
             on_news=lambda news: loop.call_soon_threadsafe(self._told, news),
-            clock=self._clock,
         )
 
     def _notified(self, channel: str, payload: str) -> None:
@@ -243,7 +243,7 @@ class ControlServer:
         if what == "cancel":
             held = self._runs.get(int(whom)) if whom.isdigit() else None
             if held is not None and held.executing and held.stop_reason is None:
-                held.stop(StopReason.PERSON)
+                held.stop(HaltReason.PERSON)
         elif what == "drain":
             if whom == self.instance:
                 self.drain()

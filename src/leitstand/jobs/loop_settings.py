@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 from leitstand.errors import UsageError
-
-FENCE_SHARE = 0.8
-"""Share of the stale timeout after which an owner without a committed heartbeat gives up itself."""
+from leitstand.execution import FENCE_SHARE
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ import psycopg
 import structlog
 
 from leitstand.errors import LeitstandError
+from leitstand.execution import HaltReason, HeldRuns
+from leitstand.jobs.claimed_run import ClaimedRun
 from leitstand.jobs.domain import Domain
-from leitstand.jobs.held_run import HeldRun, HeldRuns, StopReason
 from leitstand.jobs.loop_settings import LoopSettings
 from leitstand.jobs.queue import FinishedRun
 from leitstand.jobs.rescuer import Rescuer
@@ -27,7 +28,7 @@ class Passes:
         self,
         domain: Domain,
         settings: LoopSettings,
-        runs: HeldRuns,
+        runs: HeldRuns[ClaimedRun],
         on_finished: Callable[[FinishedRun], None],
     ) -> None:
         self._rescuer = Rescuer(domain.database, domain.queue, settings.stale_after)
@@ -104,20 +105,20 @@ class Passes:
             vouched_at = time.monotonic()
             started = await self._queue.start(instance, free)
             for run in started:
-                held = HeldRun(run, vouched_at, self._fence_after, self._runner.children)
+                held = ClaimedRun(run, vouched_at, self._fence_after, self._runner.children)
                 self._runs.add(held)
                 self._spawn(held)
             if len(started) < free:
                 return
 
-    def _spawn(self, held: HeldRun) -> None:
+    def _spawn(self, held: ClaimedRun) -> None:
         task = asyncio.create_task(self._carry_out(held), name=f"run-{held.lease.run_id}")
         held.attach(task)
         if self._ending:
-            held.stop(StopReason.SHUTDOWN)
+            held.stop(HaltReason.SHUTDOWN)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _carry_out(self, held: HeldRun) -> None:
+    async def _carry_out(self, held: ClaimedRun) -> None:
         finished = await self._runner.carry_out(held)
         self._on_finished(finished)

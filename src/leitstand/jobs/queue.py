@@ -13,12 +13,12 @@ import structlog
 from psycopg.errors import UniqueViolation
 
 from leitstand.errors import ConflictError, FailureClass, NotFoundError
-from leitstand.execution import Result
+from leitstand.execution import Lease, Result
 from leitstand.jobs.dependencies import DependencyOutcome
 from leitstand.jobs.job import Job
 from leitstand.jobs.job_ledger import no_such_job
 from leitstand.jobs.outcome import Outcome
-from leitstand.jobs.run import Lease, Run, StartedRun
+from leitstand.jobs.run import Run, StartedRun
 from leitstand.jobs.run_status import RunStatus
 from leitstand.store.database import Connection, Database, load_queries
 from leitstand.store.jsonb import to_jsonb

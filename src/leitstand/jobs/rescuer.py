@@ -6,10 +6,11 @@ import psycopg
 import structlog
 
 from leitstand.errors import FailureClass
+from leitstand.execution import Lease
 from leitstand.jobs.outcome import Outcome
 from leitstand.jobs.queue import FinishedRun, Queue, StaleRun
 from leitstand.jobs.retry import RetryPolicy, decide
-from leitstand.jobs.run import Lease, Run
+from leitstand.jobs.run import Run
 from leitstand.jobs.run_status import RunStatus
 from leitstand.store.database import Connection, Database
 

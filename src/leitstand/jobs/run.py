@@ -6,15 +6,8 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
+from leitstand.execution import Lease
 from leitstand.jobs.run_status import RunStatus
-
-
-@dataclass(frozen=True)
-class Lease:
-    """A control server's claim on a run; writes that carry an outdated token change nothing."""
-
-    run_id: int
-    fencing_token: int
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,12 @@
 """Gathers log lines and progress of running runs and writes them once a second."""
 
 import asyncio
-import threading
-from dataclasses import dataclass, field
 
 import psycopg
 import structlog
 
+from leitstand.execution import Lease, LogBuffer
 from leitstand.jobs.queue import Queue
-from leitstand.jobs.run import Lease
 from leitstand.store.database import DatabaseUnavailableError
 
 log = structlog.get_logger(__name__)
@@ -16,57 +14,13 @@ log = structlog.get_logger(__name__)
 INTERVAL = 1.0
 """Seconds between two writes: how far what is shown may lag behind."""
 
-LINE_LIMIT = 40_000
-"""Characters of one line that are kept."""
 
-RUN_LIMIT = 1_000_000
-"""Characters of log that one run may store; what follows is counted, not kept."""
+class RunReporter(LogBuffer):
+    """The Reporter of one run of this server."""
 
-
-@dataclass
-class RunReporter:
-    """The Reporter of one run; its calls cost a lock and may come from any thread."""
-
-    lease: Lease
-    lines: list[str] = field(default_factory=list)
-    latest: tuple[float | None, str | None] | None = None
-    stored: int = 0
-    dropped: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def log(self, line: str) -> None:
-        """Add one line to the run's log."""
-        line = line[:LINE_LIMIT].replace("\x00", "\N{REPLACEMENT CHARACTER}")
-        with self.lock:
-            if self.stored + len(line) > RUN_LIMIT:
-                self.dropped += 1
-                return
-            self.stored += len(line) + 1
-            self.lines.append(line)
-
-    def progress(self, percent: float | None = None, message: str | None = None) -> None:
-        """Replace the run's progress."""
-        with self.lock:
-            self.latest = (percent, message)
-
-    def silent(self) -> bool:
-        """Whether there is nothing left to write."""
-        with self.lock:
-            return not (self.lines or self.latest or self.dropped)
-
-    def take_text(self, final: bool) -> str:
-        """The lines since the last call, with the count of dropped ones when this is the last."""
-        with self.lock:
-            lines, self.lines = self.lines, []
-            if final and self.dropped:
-                lines.append(f"[{self.dropped} more lines were not kept]")
-        return "\n".join(lines)
-
-    def take_progress(self) -> tuple[float | None, str | None] | None:
-        """The newest progress since the last call, None if there is none."""
-        with self.lock:
-            latest, self.latest = self.latest, None
-        return latest
+    def __init__(self, lease: Lease) -> None:
+        super().__init__()
+        self.lease = lease
 
 
 class ReportWriter:

@@ -1,26 +1,25 @@
 """Carries out one claimed run: checks before the start, executes, decides how it ended."""
 
-import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import structlog
 
 from leitstand.errors import FailureClass, LeitstandError
 from leitstand.execution import (
     Children,
-    Executor,
-    Isolation,
+    Ending,
+    HaltReason,
     Kinds,
-    Params,
     Reporter,
     Result,
     RunFacts,
+    WorkerCall,
+    ending_of,
+    execute,
 )
+from leitstand.jobs.claimed_run import ClaimedRun
 from leitstand.jobs.dependencies import unsatisfied
-from leitstand.jobs.held_run import HeldRun, StopReason
 from leitstand.jobs.outcome import decide_outcome
 from leitstand.jobs.queue import FinishedRun, Queue
 from leitstand.jobs.retry import RetryPolicy, decide
@@ -30,15 +29,8 @@ from leitstand.jobs.run_status import RunStatus
 
 log = structlog.get_logger(__name__)
 
-WorkerCall = Callable[[str, Mapping[str, Any], RunFacts, Reporter], Awaitable[Result]]
-"""Carries out a WORKER-isolated kind in a process of its own: (kind, params, run, reporter)."""
-
-
 LAST_WORDS = 1.0
 """Seconds for the end of a run's log when its server ends: it has no time for a slow database."""
-
-BACKSTOP = 60.0
-"""Seconds after a child's timeout, its grace included, until it counts as hanging."""
 
 
 class JobUnreadableError(LeitstandError):
@@ -48,27 +40,11 @@ class JobUnreadableError(LeitstandError):
     failure_class = FailureClass.TRANSIENT
 
 
-class RunTimeoutError(LeitstandError):
-    """The run took longer than its job allows."""
-
-    code = "TIMEOUT"
-    failure_class = FailureClass.TRANSIENT
-
-
 class LeaseExpiredError(LeitstandError):
     """The run was stopped because its lease expired, or was about to."""
 
     code = "LEASE_EXPIRED"
     failure_class = FailureClass.TRANSIENT
-
-
-@dataclass(frozen=True)
-class Ending:
-    """What came out of a run, before anything is decided about it."""
-
-    cancelled: bool = False
-    error: Exception | None = None
-    result: Result | None = None
 
 
 class Runner:
@@ -88,64 +64,37 @@ class Runner:
         self._reports = reports
         self._in_worker = in_worker
 
-    async def carry_out(self, held: HeldRun) -> FinishedRun:
+    async def carry_out(self, held: ClaimedRun) -> FinishedRun:
         """Do the work and return how it ended; raises nothing but what is a bug here.
 
         Cancellation of the surrounding task ends the run as ``held.stop_reason`` says.
         """
         reporter = self._reports.open(held.lease)
         try:
-            ending = Ending(result=await self._execute(held.started, reporter))
-        except asyncio.CancelledError:
-            ending = Ending(cancelled=True)
-        except Exception as error:  # whatever an executor raises is the run's outcome
-            ending = Ending(error=error)
+            ending = await ending_of(self._execute(held.started, reporter))
         finally:
             held.ended()
-        ends = held.stop_reason is StopReason.SHUTDOWN
+        ends = held.stop_reason is HaltReason.SHUTDOWN
         await self._reports.close(reporter, LAST_WORDS if ends else None)
-        finished = finish(held, ending, random.random())  # noqa: S311 -- jitter, not a secret
+        jitter = random.random()  # noqa: S311 -- not a secret
+        finished = finish(held.started, ending, held.stop_reason, jitter)
         tell(held.started, finished)
         return finished
 
     async def _execute(self, started: StartedRun, reporter: Reporter) -> Result:
-        if not started.job_found:
-            raise JobUnreadableError(f"the job {started.job!r} no longer exists")
-        if started.depends_on:
-            outcomes = await self._queue.dependency_outcomes(started.depends_on)
-            if error := unsatisfied(outcomes):
-                raise error
-        executor = self._kinds.executor(started.kind)
-        params = self._kinds.check(started.kind, started.params)
-        try:
-            async with asyncio.timeout(patience(executor.isolation, started.timeout)) as limit:
-                return await self._call(executor, params, started, reporter)
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            raise RunTimeoutError(
-                f"the run took longer than {started.timeout:g} s",
-                remedy="Raise the job's timeout, or find out what it waits for.",
-            ) from error
-
-    async def _call(
-        self, executor: Executor[Any], params: Params, started: StartedRun, reporter: Reporter
-    ) -> Result:
+        await check_start(self._queue, started)
         facts = facts_of(started)
-        if executor.isolation is Isolation.WORKER:
-            return await self._in_worker(executor.kind, started.params, facts, reporter)
-        return await executor.execute(params, facts, reporter)
+        return await execute(self._kinds, self._in_worker, started.params, facts, reporter)
 
 
-def patience(isolation: Isolation, timeout: float | None) -> float | None:
-    """Seconds until the runner itself ends a run.
-
-    Child processes and workers are ended by their own supervisor, which knows what they said last;
-    here only a supervisor that hangs is caught.
-    """
-    if timeout is None or isolation is Isolation.INLINE:
-        return timeout
-    return timeout + BACKSTOP
+async def check_start(queue: Queue, started: StartedRun) -> None:
+    """What must be so right before a start: raises the error with which the run ends otherwise."""
+    if not started.job_found:
+        raise JobUnreadableError(f"the job {started.job!r} no longer exists")
+    if started.depends_on:
+        outcomes = await queue.dependency_outcomes(started.depends_on)
+        if error := unsatisfied(outcomes):
+            raise error
 
 
 def tell(started: StartedRun, finished: FinishedRun) -> None:
@@ -177,25 +126,33 @@ def facts_of(started: StartedRun) -> RunFacts:
     )
 
 
-def finish(held: HeldRun, ending: Ending, jitter: float) -> FinishedRun:
-    """The outcome of a run and what follows from it; ``jitter`` is 0 to 1."""
-    if ending.cancelled and held.stop_reason is StopReason.LEASE_LOST:
+def finish(
+    started: StartedRun,
+    ending: Ending,
+    halted: HaltReason | None,
+    jitter: float,
+    by: str = "control server",
+) -> FinishedRun:
+    """The outcome of a run and what follows from it; ``jitter`` is 0 to 1, ``by`` carried it out.
+
+    ``halted`` says why it was cancelled, if it was.
+    """
+    if ending.cancelled and halted is HaltReason.LEASE_LOST:
         # Nobody asked for this end, so it is a failure that the job's policy may try again.
-        ending = Ending(error=LeaseExpiredError("this server could not vouch for the run any more"))
+        ending = Ending(error=LeaseExpiredError(f"the {by} could not vouch for the run any more"))
     outcome = decide_outcome(ending.cancelled, ending.error, ending.result)
     error = ending.error
     finished = FinishedRun(
-        held.lease,
+        started.lease,
         outcome,
         ending.result,
         error_detail=error.detail if isinstance(error, LeitstandError) else None,
     )
     if outcome.status is RunStatus.FAILED:
-        return _with_retry(finished, held.started, jitter)
-    if ending.cancelled and held.stop_reason is StopReason.SHUTDOWN:
-        resume = held.started.resume
-        stopped = replace(outcome, error_message="the control server was shut down")
-        return replace(finished, outcome=stopped, retry_delay=0.0 if resume else None)
+        return _with_retry(finished, started, jitter)
+    if ending.cancelled and halted is HaltReason.SHUTDOWN:
+        stopped = replace(outcome, error_message=f"the {by} was shut down")
+        return replace(finished, outcome=stopped, retry_delay=0.0 if started.resume else None)
     return finished
 
 

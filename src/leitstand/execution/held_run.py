@@ -1,21 +1,30 @@
-"""A run that this server holds a lease on: how to stop it, and when it was last vouched for."""
+"""A run that this process holds a lease on: how to stop it, and when it was last vouched for."""
 
 import asyncio
 import threading
 import time
 from collections.abc import Iterator
-from enum import Enum, auto
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeVar
 
-from leitstand.execution import Children
-from leitstand.jobs.run import Lease, StartedRun
+from leitstand.execution.child_handle import Children
 
 
-class StopReason(Enum):
+@dataclass(frozen=True)
+class Lease:
+    """A claim on a run; writes that carry an outdated token change nothing."""
+
+    run_id: int
+    fencing_token: int
+
+
+class HaltReason(StrEnum):
     """Why a run is being stopped from outside."""
 
-    PERSON = auto()
-    SHUTDOWN = auto()
-    LEASE_LOST = auto()
+    PERSON = "person"
+    SHUTDOWN = "shutdown"
+    LEASE_LOST = "lease_lost"
 
 
 class HeldRun:
@@ -28,11 +37,11 @@ class HeldRun:
     """
 
     def __init__(
-        self, started: StartedRun, vouched_at: float, fence_after: float, children: Children
+        self, lease: Lease, vouched_at: float, fence_after: float, children: Children
     ) -> None:
-        self.started = started
+        self.lease = lease
         self.vouched_at = vouched_at
-        self.stop_reason: StopReason | None = None
+        self.stop_reason: HaltReason | None = None
         self.executing = True
         self._fence_after = fence_after
         self._children = children
@@ -40,11 +49,6 @@ class HeldRun:
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         children.renew(self.lease.run_id, self.left())
-
-    @property
-    def lease(self) -> Lease:
-        """The claim that every write about this run carries."""
-        return self.started.lease
 
     def attach(self, task: asyncio.Task[None]) -> None:
         """Say which task carries the run out."""
@@ -60,15 +64,15 @@ class HeldRun:
         if self.executing:
             self._children.renew(self.lease.run_id, self.left())
 
-    def stop(self, reason: StopReason) -> None:
+    def stop(self, reason: HaltReason) -> None:
         """Cancel the run's task; for a lost lease its children are killed first and at once.
 
         The first reason stands, except that a lost lease outweighs the others.
         """
         with self._lock:
-            if self.stop_reason is None or reason is StopReason.LEASE_LOST:
+            if self.stop_reason is None or reason is HaltReason.LEASE_LOST:
                 self.stop_reason = reason
-        if reason is StopReason.LEASE_LOST:
+        if reason is HaltReason.LEASE_LOST:
             self._children.kill(self.lease.run_id)
         if self._task is not None:
             self._loop.call_soon_threadsafe(self._task.cancel)
@@ -79,29 +83,32 @@ class HeldRun:
         self._children.forget(self.lease.run_id)
 
 
-class HeldRuns:
-    """The runs that this server holds; shared by the event loop and the heartbeat's thread."""
+H = TypeVar("H", bound=HeldRun)
+
+
+class HeldRuns(Generic[H]):
+    """The runs that this process holds; shared by the event loop and the heartbeat's thread."""
 
     def __init__(self) -> None:
-        self._runs: dict[int, HeldRun] = {}
+        self._runs: dict[int, H] = {}
         self._lock = threading.Lock()
 
-    def add(self, held: HeldRun) -> None:
+    def add(self, held: H) -> None:
         """Hold a run from now on."""
         with self._lock:
             self._runs[held.lease.run_id] = held
 
-    def remove(self, held: HeldRun) -> None:
+    def remove(self, held: H) -> None:
         """The run's end is written, or its lease is gone."""
         with self._lock:
             self._runs.pop(held.lease.run_id, None)
 
-    def get(self, run_id: int) -> HeldRun | None:
+    def get(self, run_id: int) -> H | None:
         """The held run of that id, if it is ours."""
         with self._lock:
             return self._runs.get(run_id)
 
-    def __iter__(self) -> Iterator[HeldRun]:
+    def __iter__(self) -> Iterator[H]:
         with self._lock:
             return iter(tuple(self._runs.values()))
 
