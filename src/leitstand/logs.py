@@ -15,6 +15,7 @@ LogFormat = Literal["auto", "console", "json"]
 QUIET_LIBRARIES = {
     "alembic": logging.WARNING,  # its INFO is written for someone who typed `alembic upgrade`
     "asyncio": logging.WARNING,
+    "httpx": logging.WARNING,  # a line for every call of a remote agent
     "psycopg": logging.ERROR,  # its warnings are about cancelled calls, which their callers log
     "psycopg.pool": logging.WARNING,
     "uvicorn.access": logging.WARNING,  # a line for every look at /metrics

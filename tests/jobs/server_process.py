@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import AsyncExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import structlog
 
 from leitstand.jobs import ControlServer, LoopSettings
 from leitstand.store.database import Database
+from tests.jobs.agent_site import agent_site
 from tests.jobs.scene import scene_on
 
 
@@ -32,9 +34,12 @@ async def serve(config: dict[str, Any], news: Connection) -> int:
         )
         stop = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-        announcing = asyncio.create_task(_announce(database, server, news))
-        left = await server.run(stop)
-        announcing.cancel()
+        async with AsyncExitStack() as stack:
+            if port := config["port"]:
+                await stack.enter_async_context(agent_site(database, server, port))
+            announcing = asyncio.create_task(_announce(database, server, news))
+            left = await server.run(stop)
+            announcing.cancel()
         return left
 
 

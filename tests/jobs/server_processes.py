@@ -23,7 +23,41 @@ NURSERY.set_forkserver_preload(["tests.jobs.server_process"])
 
 
 @dataclass
-class ServerProcess:
+class ChildProcess:
+    """A process that a test may stop and kill."""
+
+    process: ForkServerProcess
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process itself."""
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+
+    async def killed(self) -> None:
+        """Kill -9, and wait until it is gone."""
+        self.process.kill()
+        await self._gone(10)
+
+    async def stopped(self, patience: float = 20.0) -> int:
+        """SIGTERM; its exit status."""
+        self.process.terminate()
+        return await self._gone(patience)
+
+    async def ended(self) -> None:
+        """Kill it if it still runs, and let go of it."""
+        if self.process.is_alive():
+            self.signal(signal.SIGCONT)
+            await self.killed()
+        self.process.close()
+
+    async def _gone(self, patience: float) -> int:
+        await asyncio.to_thread(self.process.join, patience)
+        assert self.process.exitcode is not None, "it did not end in time"
+        return self.process.exitcode
+
+
+@dataclass
+class ServerProcess(ChildProcess):
     """One control server."""
 
     process: ForkServerProcess
@@ -41,26 +75,6 @@ class ServerProcess:
         assert self.process.is_alive(), self.log.read_text()
         return str(self.news.recv()) if self.news.poll() else None
 
-    def signal(self, number: int) -> None:
-        """Send a signal to the server process itself."""
-        assert self.process.pid is not None
-        os.kill(self.process.pid, number)
-
-    async def killed(self) -> None:
-        """Kill -9, and wait until it is gone."""
-        self.process.kill()
-        await self._gone(10)
-
-    async def stopped(self, patience: float = 20.0) -> int:
-        """SIGTERM; its exit status."""
-        self.process.terminate()
-        return await self._gone(patience)
-
-    async def _gone(self, patience: float) -> int:
-        await asyncio.to_thread(self.process.join, patience)
-        assert self.process.exitcode is not None, "it did not end in time"
-        return self.process.exitcode
-
 
 class Servers:
     """All servers of a test."""
@@ -77,14 +91,19 @@ class Servers:
         *,
         conninfo: str | None = None,
         skew: float = 0.0,
+        port: int = 0,
     ) -> ServerProcess:
-        """Start one without waiting for it; its clock is ``skew`` seconds fast."""
+        """Start one without waiting for it; its clock is ``skew`` seconds fast.
+
+        With ``port`` it answers agents there.
+        """
         config = {
             "conninfo": conninfo or self._conninfo,
             "spool": str(self._directory / "spool"),
             "loop": asdict(settings),
             "grace": grace,
             "skew": skew,
+            "port": port,
         }
         log = self._directory / f"server-{len(self.started)}.log"
         log.touch()
@@ -99,10 +118,7 @@ class Servers:
     async def end(self) -> None:
         """Kill all that still run, and let go of everything."""
         for server in self.started:
-            if server.process.is_alive():
-                server.signal(signal.SIGCONT)
-                await server.killed()
-            server.process.close()
+            await server.ended()
             server.news.close()
 
 

@@ -86,6 +86,7 @@ def stored_job(
         managed=False,
         tags=(),
         host=None,
+        runs_on=(),
         priority=0,
         group=None,
         timeout=None,

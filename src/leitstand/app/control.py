@@ -1,6 +1,5 @@
 """Opens the control database and puts the ledgers on it; what every command begins with."""
 
-import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from leitstand.execution import (
     third_party_executors,
 )
 from leitstand.jobs import (
+    Agents,
     Applier,
     HostDowntimes,
     JobLedger,
@@ -26,6 +26,7 @@ from leitstand.jobs import (
     WindowLedger,
     WindowSource,
 )
+from leitstand.modules import CredentialLedger, ModuleLedger
 from leitstand.settings import LoadedSettings, Settings
 from leitstand.store.database import Database
 from leitstand.store.embedded import STOP_PATIENCE, EmbeddedServer
@@ -50,6 +51,9 @@ class Control:
     applier: Applier
     queue: Queue
     servers: Servers
+    agents: Agents
+    modules: ModuleLedger
+    credentials: CredentialLedger
     drills: DrillLedger
     archive: ArchiveSettings
 
@@ -123,13 +127,9 @@ def _put_together(
         applier=Applier(database, jobs, windows),
         queue=queue,
         servers=Servers(database, loop.heartbeat, loop.stale_after),
+        agents=Agents(database, loop.stale_after),
+        modules=ModuleLedger(database),
+        credentials=CredentialLedger(database),
         drills=drills,
         archive=archive,
     )
-
-
-def worker_environment(loaded: LoadedSettings) -> dict[str, str]:
-    """The environment of worker processes, which read the same configuration file as this one."""
-    if loaded.file is None:
-        return dict(os.environ)
-    return {**os.environ, "LEITSTAND_CONFIG": str(loaded.file.absolute())}

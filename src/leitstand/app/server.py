@@ -1,21 +1,24 @@
 """A whole control server: loop, HTTP, self-protection, the embedded database's watch."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from fastapi import APIRouter
+
 from leitstand import __version__
 from leitstand.app.configuration_check import check_configuration
-from leitstand.app.control import Control, open_control, worker_environment
+from leitstand.app.control import Control, open_control
 from leitstand.app.ending import Ending
 from leitstand.app.jobs_as_code import apply_configuration
 from leitstand.app.status import gather_status
+from leitstand.app.worker_call import worker_call
 from leitstand.archive import BackupMetrics, DrillMetrics, GenerationState, list_generations
-from leitstand.execution import Reporter, Result, RunFacts, run_in_worker
 from leitstand.health import Check, Readiness
 from leitstand.health.checks import loop_alive, room_for_backups
 from leitstand.jobs import (
+    AgentDesk,
     ControlServer,
     Domain,
     JobMetrics,
@@ -25,6 +28,7 @@ from leitstand.jobs import (
     Spool,
 )
 from leitstand.metrics import OwnMetrics
+from leitstand.modules import CredentialLedger
 from leitstand.protection import (
     Evidence,
     ProtectedJobs,
@@ -33,9 +37,12 @@ from leitstand.protection import (
     protection_specs,
 )
 from leitstand.settings import LoadedSettings, Settings
-from leitstand.web import Site, bind, build_site, serving
+from leitstand.store.database import Database
+from leitstand.web import Site, agent_api, bind, build_site, serving
 
-WORKER_FACTORY = "leitstand.app.worker:make_executor"
+AGENT_POOL = 4
+"""Connections for what agents ask; those that wait hold none."""
+
 WATCH_INTERVAL = 2.0
 """Seconds between two looks at the embedded database."""
 
@@ -66,7 +73,9 @@ async def _started(
     ending.hurry = control.children.kill_all
     await apply_configuration(control)
     server = _control_server(control)
-    site = build_site(_site(control, server))
+    agents = Database(control.database.conninfo, pool_size=AGENT_POOL)
+    desk = _agent_desk(control, server, await stack.enter_async_context(agents))
+    site = build_site(_site(control, server, desk))
     await stack.enter_async_context(serving(site, listener))
     await stack.enter_async_context(_beside(await _duties(control, server)))
     host, port = listener.getsockname()[:2]
@@ -77,7 +86,7 @@ async def _started(
 def _control_server(control: Control) -> ControlServer:
     settings = control.settings
     reports = ReportWriter(control.queue)
-    in_worker = _worker_call(control)
+    in_worker = worker_call(control.loaded, control.children, settings.loop.shutdown_grace)
     domain = Domain(
         database=control.database,
         jobs=control.jobs,
@@ -103,28 +112,19 @@ def _loop_settings(settings: Settings) -> LoopSettings:
     )
 
 
-def _worker_call(control: Control) -> Callable[..., Coroutine[Any, Any, Result]]:
-    environment = worker_environment(control.loaded)
-    grace = control.settings.loop.shutdown_grace * 0.7
-
-    async def call(
-        kind: str, params: Mapping[str, Any], run: RunFacts, reporter: Reporter
-    ) -> Result:
-        return await run_in_worker(
-            kind,
-            params,
-            run,
-            reporter,
-            WORKER_FACTORY,
-            children=control.children,
-            environment=environment,
-            grace=grace,
-        )
-
-    return call
+def _agent_desk(control: Control, server: ControlServer, database: Database) -> APIRouter:
+    """The agents' API, on connections of its own: they and the loop cannot starve each other."""
+    desk = AgentDesk(
+        database,
+        server.board,
+        _loop_settings(control.settings),
+        draining=lambda: server.draining,
+        on_recorded=server.recorded,
+    )
+    return agent_api(desk, CredentialLedger(database))
 
 
-def _site(control: Control, server: ControlServer) -> Site:
+def _site(control: Control, server: ControlServer, api: APIRouter) -> Site:
     settings = control.settings
     checks: dict[str, Check] = {
         "database": control.database.round_trip,
@@ -139,9 +139,8 @@ def _site(control: Control, server: ControlServer) -> Site:
             BackupMetrics(control.archive),
         ]
     )
-    return Site(
-        Readiness(checks), metrics, lambda: gather_status(control), settings.server.address[0]
-    )
+    address = settings.server.address[0]
+    return Site(Readiness(checks), metrics, lambda: gather_status(control), address, api)
 
 
 async def _duties(control: Control, server: ControlServer) -> list[Coroutine[Any, Any, None]]:

@@ -1,5 +1,6 @@
 """Jobs: schedules, runs, and the loop that carries them out exactly once."""
 
+from leitstand.jobs.agents import AgentDesk, AgentInfo, Agents, TaskBoard, why_waiting
 from leitstand.jobs.applier import Applier
 from leitstand.jobs.apply_plan import Action, Change, Claims, FieldChange, Plan
 from leitstand.jobs.domain import Domain
@@ -34,6 +35,9 @@ __all__ = [
     "CHANNEL",
     "FINAL",
     "Action",
+    "AgentDesk",
+    "AgentInfo",
+    "Agents",
     "Allowed",
     "Applier",
     "Change",
@@ -69,6 +73,7 @@ __all__ = [
     "ServerState",
     "Servers",
     "Spool",
+    "TaskBoard",
     "Thing",
     "Trigger",
     "TriggerType",
@@ -89,4 +94,5 @@ __all__ = [
     "read_entries",
     "to_toml",
     "why_nothing_starts",
+    "why_waiting",
 ]

@@ -85,6 +85,10 @@ Parameters = Annotated[dict[str, Any], BeforeValidator(_from_json)]
 """A table, also written as JSON text: TOML has no null."""
 
 
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9:._-]{0,99}$")]
+"""The name or a tag of an agent."""
+
+
 class Retry(BaseModel):
     """How often and how soon a transient failure is tried again."""
 
@@ -115,6 +119,7 @@ class JobSpec(BaseModel):
     tenant: str = "main"
     tags: tuple[str, ...] = ()
     host: str | None = None
+    runs_on: tuple[Word, ...] = ()
     priority: int = Field(default=0, ge=-1000, le=1000)
     group: ThingName | None = None
     timeout: Duration | None = Field(default=None, gt=0)
@@ -170,6 +175,7 @@ class Job:
     managed: bool
     tags: tuple[str, ...]
     host: str | None
+    runs_on: tuple[str, ...]
     priority: int
     group: str | None
     timeout: float | None
@@ -222,6 +228,7 @@ class Job:
             tenant=self.tenant,
             tags=self.tags,
             host=self.host,
+            runs_on=self.runs_on,
             priority=self.priority,
             group=self.group,
             timeout=self.timeout,
@@ -250,6 +257,7 @@ class Job:
             managed=row["managed"],
             tags=tuple(row["tags"]),
             host=row["host"],
+            runs_on=tuple(row["runs_on"]),
             priority=row["priority"],
             group=row["group_name"],
             timeout=row["timeout"],
@@ -282,6 +290,7 @@ class Job:
             "tenant": self.tenant,
             "tags": list(self.tags),
             "host": self.host,
+            "runs_on": list(self.runs_on),
             "priority": self.priority,
             "group": self.group,
             "timeout": self.timeout,

@@ -305,6 +305,7 @@ def _columns(spec: JobSpec, before: Mapping[str, Any] | None, now: datetime) -> 
         "enabled": spec.enabled,
         "tags": list(spec.tags),
         "host": spec.host,
+        "runs_on": list(spec.runs_on),
         "priority": spec.priority,
         "group_name": spec.group,
         "timeout": spec.timeout,

@@ -54,12 +54,12 @@ SELECT * FROM jobs WHERE name = :name FOR UPDATE;
 -- name: save_job!
 INSERT INTO jobs (
     name, tenant, kind, params, trigger_type, expression, timezone, event, anchor, enabled,
-    managed, tags, host, priority, group_name, timeout, depends_on, max_attempts, backoff,
+    managed, tags, host, runs_on, priority, group_name, timeout, depends_on, max_attempts, backoff,
     misfire, misfire_limit, overlap, window_policy, splay, resume, next_run_at,
     postponed_from
 ) VALUES (
     :name, :tenant, :kind, :params, :trigger_type, :expression, :timezone, :event, :anchor,
-    :enabled, :managed, :tags, :host, :priority, :group_name, :timeout, :depends_on,
+    :enabled, :managed, :tags, :host, :runs_on, :priority, :group_name, :timeout, :depends_on,
     :max_attempts, :backoff, :misfire, :misfire_limit, :overlap, :window_policy, :splay,
     :resume, :next_run_at, :postponed_from
 )
@@ -76,6 +76,7 @@ ON CONFLICT (name) DO UPDATE SET
     managed = excluded.managed,
     tags = excluded.tags,
     host = excluded.host,
+    runs_on = excluded.runs_on,
     priority = excluded.priority,
     group_name = excluded.group_name,
     timeout = excluded.timeout,

@@ -15,6 +15,8 @@ import structlog
 
 from leitstand.errors import LeitstandError
 from leitstand.execution import HaltReason, Heartbeat, HeldRuns, News
+from leitstand.jobs.agents.board import TaskBoard
+from leitstand.jobs.agents.ledger import Agents
 from leitstand.jobs.claimed_run import ClaimedRun
 from leitstand.jobs.domain import Domain
 from leitstand.jobs.heartbeat import DatabasePulse
@@ -55,7 +57,7 @@ class ControlServer:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._domain = domain
-        self._settings = settings
+        self.settings = settings
         self._name = name
         self._version = version
         self._clock = clock
@@ -69,7 +71,8 @@ class ControlServer:
         self.outcomes: Counter[str] = Counter()
         self.late_results = 0
         self.on_run_ended: Callable[[], object] = lambda: None
-        self._recorder = Recorder(domain.queue, domain.spool, self._recorded)
+        self.board = TaskBoard(Agents(domain.database))
+        self._recorder = Recorder(domain.queue, domain.spool, self.recorded)
         self.passes = Passes(domain, settings, self._runs, self._finished)
 
     async def run(self, stop: asyncio.Event) -> int:
@@ -131,7 +134,7 @@ class ControlServer:
                     socket.gethostname(),
                     os.getpid(),
                     self._version,
-                    self._settings.max_concurrent_runs,
+                    self.settings.max_concurrent_runs,
                 )
             except (LeitstandError, psycopg.Error) as error:
                 log.warning("cannot register", error=str(error).strip())
@@ -161,6 +164,7 @@ class ControlServer:
                 self._planned_at = None
             else:
                 await self.passes.start(self.instance)
+            self.board.ring()
             if not await _first_of(self._wake, stop, seconds=await self._pause()):
                 self._full_pass = True
 
@@ -182,12 +186,12 @@ class ControlServer:
         except (DatabaseUnavailableError, psycopg.Error):
             planned = None
         if planned is None:
-            return self._settings.tick
-        return min(self._settings.tick, max(0.01, planned))
+            return self.settings.tick
+        return min(self.settings.tick, max(0.01, planned))
 
     async def _end_runs(self, reason: HaltReason, passing: asyncio.Task[None]) -> None:
         """Cancel all runs and wait for them, at most the grace period."""
-        self._ends_at = time.monotonic() + self._settings.shutdown_grace
+        self._ends_at = time.monotonic() + self.settings.shutdown_grace
         if reason is HaltReason.SHUTDOWN:
             self.passes.end()
         for held in self._runs:
@@ -207,15 +211,15 @@ class ControlServer:
     def _time_left(self) -> float:
         """Seconds of the grace period that are left; all of it before the end has begun."""
         if self._ends_at is None:
-            return self._settings.shutdown_grace
+            return self.settings.shutdown_grace
         return max(0.0, self._ends_at - time.monotonic())
 
     # -- beside the passes --------------------------------------------------------------------
 
     @asynccontextmanager
     async def _background(self) -> AsyncIterator[None]:
-        duties = [self._recorder.run(), self._domain.reports.run()]
-        if self._settings.listen:
+        duties = [self._recorder.run(), self._domain.reports.run(), self.board.run()]
+        if self.settings.listen:
             duties.append(self._listener().run())
         tasks = [asyncio.create_task(duty) for duty in duties]
         try:
@@ -226,35 +230,47 @@ class ControlServer:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _listener(self) -> Listener:
-        return Listener(self._domain.database.conninfo, [CHANNEL], self._notified, on_gap=self.wake)
+        return Listener(self._domain.database.conninfo, [CHANNEL], self._notified, on_gap=self._gap)
 
     def _heartbeat(self) -> Heartbeat:
         loop = asyncio.get_running_loop()
         return Heartbeat(
             DatabasePulse(self._domain.database.conninfo, self.instance, self._clock),
             self._runs,
-            self._settings.heartbeat,
-            self._settings.fence_after,
+            self.settings.heartbeat,
+            self.settings.fence_after,
             on_news=lambda news: loop.call_soon_threadsafe(self._told, news),
         )
 
     def _notified(self, channel: str, payload: str) -> None:
         what, _, whom = payload.partition(":")
         if what == "cancel":
-            held = self._runs.get(int(whom)) if whom.isdigit() else None
-            if held is not None and held.executing and held.stop_reason is None:
-                held.stop(HaltReason.PERSON)
+            if whom.isdigit():
+                self._cancel(int(whom))
         elif what == "drain":
             if whom == self.instance:
                 self.drain()
         else:
-            self.wake()
+            self.board.ring()
+            if what != "tasks":
+                self.wake()
+
+    def _cancel(self, run_id: int) -> None:
+        held = self._runs.get(run_id)
+        if held is not None and held.executing and held.stop_reason is None:
+            held.stop(HaltReason.PERSON)
+        self.board.cancelled(run_id)
+
+    def _gap(self) -> None:
+        self.board.look_again()
+        self.wake()
 
     def drain(self) -> None:
         """Claim and start nothing more; what runs goes on."""
         if not self.draining:
             log.info("draining: no further runs are claimed", instance=self.instance)
         self.passes.draining = True
+        self.board.look_again()
 
     def _told(self, news: News) -> None:
         if news is News.DRAINING:
@@ -269,7 +285,11 @@ class ControlServer:
         self._recorder.add(finished)
         self._wake.set()
 
-    def _recorded(self, finished: FinishedRun, written: bool) -> None:
+    def recorded(self, finished: FinishedRun, written: bool) -> None:
+        """The end of a run of this server, or of an agent that turned to it, was written or not.
+
+        What was not written is kept beside the run, which had been released before.
+        """
         held = self._runs.get(finished.lease.run_id)
         if held is not None:
             self._runs.remove(held)

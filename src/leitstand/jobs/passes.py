@@ -31,7 +31,9 @@ class Passes:
         runs: HeldRuns[ClaimedRun],
         on_finished: Callable[[FinishedRun], None],
     ) -> None:
-        self._rescuer = Rescuer(domain.database, domain.queue, settings.stale_after)
+        database, stale_after = domain.database, settings.stale_after
+        self._rescuer = Rescuer(database, domain.queue, stale_after)
+        self._agents_rescuer = Rescuer(database, domain.queue, stale_after, of_agents=True)
         windows = WindowSource(WindowLedger(domain.database), domain.downtimes)
         self._scheduler = Scheduler(
             domain.database, domain.jobs, domain.queue, windows, settings.late_tolerance
@@ -64,7 +66,8 @@ class Passes:
         A failing step is logged and does not stop the later ones. While draining only the release
         is left; after ``end`` nothing.
         """
-        sound = await self._step("release stale runs", self._release)
+        sound = await self._step("release stale runs", lambda: self._release(self._rescuer))
+        sound = await self._release_tasks() and sound
         if not self.draining:
             sound = await self._step("claim due jobs", self._claim) and sound
             sound = await self.start(instance) and sound
@@ -89,8 +92,12 @@ class Passes:
         self.failed_steps += 1
         return False
 
-    async def _release(self) -> None:
-        self.released += len(await self._rescuer.run_once())
+    async def _release_tasks(self) -> bool:
+        release = "release stale agent tasks"
+        return await self._step(release, lambda: self._release(self._agents_rescuer))
+
+    async def _release(self, rescuer: Rescuer) -> None:
+        self.released += len(await rescuer.run_once())
 
     async def _claim(self) -> None:
         """Claim batches of twice the concurrency limit until nothing more is due."""

@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 queries = load_queries(__file__)
 
 CHANNEL = "leitstand_jobs"
-"""NOTIFY channel; payloads: ``queued``, ``jobs``, ``cancel:RUN`` and ``drain:INSTANCE``."""
+"""NOTIFY channel; payloads: ``queued``, ``tasks``, ``jobs``, ``cancel:RUN``, ``drain:INSTANCE``."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,12 @@ class Queue:
             "not_before": not_before,
             "priority": job.priority,
             "group_name": job.group,
+            "runs_on": list(job.runs_on) or None,
         }
         rows = queries.create_scheduled_runs(connection, runs=to_jsonb([document]))
         created = [row["id"] async for row in rows]
+        if created and job.runs_on:
+            await queries.notify_tasks(connection)
         return created[0] if created else None
 
     async def request(self, job: str, user: str | None = None, by: str = "user") -> Run:
@@ -193,9 +196,11 @@ class Queue:
             return []
         return sorted(started, key=lambda run: run.order)
 
-    async def stale(self, connection: Connection, stale_after: float) -> list[StaleRun]:
+    async def stale(
+        self, connection: Connection, stale_after: float, *, of_agents: bool
+    ) -> list[StaleRun]:
         """Lock runs without a heartbeat for ``stale_after`` seconds, by the database's clock."""
-        rows = queries.stale_runs(connection, stale=stale_after)
+        rows = queries.stale_runs(connection, stale=stale_after, of_agents=of_agents)
         return [
             StaleRun(Run.from_row(row), row["job_max_attempts"], row["job_backoff"])
             async for row in rows

@@ -1,7 +1,8 @@
 -- name: create_scheduled_runs
 -- One run for each occurrence; an occurrence that has its run already is left alone.
 INSERT INTO runs (
-    job_id, job, kind, exclusive, trigger_by, scheduled_at, not_before, priority, group_name
+    job_id, job, kind, exclusive, trigger_by, scheduled_at, not_before, priority, group_name,
+    runs_on
 )
 SELECT
     n.job_id,
@@ -12,7 +13,8 @@ SELECT
     n.scheduled_at,
     n.not_before,
     n.priority,
-    n.group_name
+    n.group_name,
+    n.runs_on
 FROM jsonb_to_recordset(:runs) AS n (
     job_id bigint,
     job text,
@@ -21,15 +23,21 @@ FROM jsonb_to_recordset(:runs) AS n (
     scheduled_at timestamptz,
     not_before timestamptz,
     priority integer,
-    group_name text
+    group_name text,
+    runs_on text[]
 )
 ON CONFLICT DO NOTHING
 RETURNING id, job_id, scheduled_at;
 
+-- name: notify_tasks^
+-- Servers that agents are waiting at need not find the run by their next pass.
+SELECT pg_notify('leitstand_jobs', 'tasks') AS notified;
+
 -- name: create_requested_run^
 WITH created AS (
     INSERT INTO runs (
-        job_id, job, kind, exclusive, trigger_by, trigger_user, scheduled_at, priority, group_name
+        job_id, job, kind, exclusive, trigger_by, trigger_user, scheduled_at, priority, group_name,
+        runs_on
     )
     SELECT
         j.id,
@@ -40,7 +48,8 @@ WITH created AS (
         :trigger_user,
         clock_timestamp(),
         j.priority,
-        j.group_name
+        j.group_name,
+        nullif(j.runs_on, '{}')
     FROM jobs AS j
     WHERE j.name = :job
     ON CONFLICT DO NOTHING
@@ -90,7 +99,8 @@ FROM (
 WITH ungrouped AS (
     SELECT r.id, r.job_id, r.priority, r.scheduled_at FROM runs AS r
     WHERE
-        r.status = 'queued' AND r.group_name IS NULL AND r.not_before <= clock_timestamp()
+        r.status = 'queued' AND r.group_name IS NULL AND r.runs_on IS NULL
+        AND r.not_before <= clock_timestamp()
         AND NOT (r.exclusive AND EXISTS (
             SELECT 1 FROM runs AS a
             WHERE a.job_id = r.job_id AND a.status = 'running' AND a.exclusive
@@ -105,7 +115,8 @@ grouped AS (
     CROSS JOIN LATERAL (
         SELECT r.id, r.job_id, r.priority, r.scheduled_at FROM runs AS r
         WHERE
-            r.status = 'queued' AND r.group_name = g.name AND r.not_before <= clock_timestamp()
+            r.status = 'queued' AND r.group_name = g.name AND r.runs_on IS NULL
+            AND r.not_before <= clock_timestamp()
             AND NOT (r.exclusive AND EXISTS (
                 SELECT 1 FROM runs AS a
                 WHERE a.job_id = r.job_id AND a.status = 'running' AND a.exclusive
@@ -170,7 +181,8 @@ SELECT extract(EPOCH FROM least(
 ) - clock_timestamp())::double precision AS seconds;
 
 -- name: stale_runs
--- Running runs that nobody has vouched for within :stale seconds, locked for their release.
+-- Running runs that nobody has vouched for within :stale seconds, locked for their release: those
+-- of agents, or those of control servers.
 SELECT
     r.*,
     coalesce(j.max_attempts, 1) AS job_max_attempts,
@@ -178,7 +190,7 @@ SELECT
 FROM runs AS r
 LEFT JOIN jobs AS j ON r.job_id = j.id
 WHERE
-    r.status = 'running'
+    r.status = 'running' AND (r.runs_on IS NOT NULL) = :of_agents
     AND r.heartbeat_at < clock_timestamp() - make_interval(secs => :stale)
 ORDER BY r.id
 LIMIT 100
@@ -226,7 +238,7 @@ RETURNING r.id;
 -- The retries of runs that have just failed; a job that was deleted or disabled gets none.
 INSERT INTO runs (
     job_id, job, kind, exclusive, attempt, correlation_id, trigger_by, event, scheduled_at,
-    not_before, priority, group_name
+    not_before, priority, group_name, runs_on, avoids
 )
 SELECT
     r.job_id,
@@ -240,7 +252,9 @@ SELECT
     r.scheduled_at,
     r.next_attempt_at,
     r.priority,
-    r.group_name
+    r.group_name,
+    r.runs_on,
+    (SELECT a.name FROM agents AS a WHERE a.instance = r.owner)
 FROM runs AS r
 INNER JOIN jobs AS j ON r.job_id = j.id AND (j.enabled OR r.trigger_by = 'user')
 WHERE r.id = ANY(:ids) AND r.next_attempt_at IS NOT NULL
@@ -270,14 +284,19 @@ WHERE
     );
 
 -- name: store_late_results!
+-- What the run has come to already is not late: only the answer to its first delivery was lost.
 INSERT INTO late_results (run_id, fencing_token, outcome)
 SELECT r.id, (o.value ->> 'token')::bigint, o.value
 FROM jsonb_array_elements(:outcomes) AS o
 INNER JOIN runs AS r ON r.id = (o.value ->> 'id')::bigint
-WHERE NOT EXISTS (
-    SELECT 1 FROM late_results AS l
-    WHERE l.run_id = r.id AND l.fencing_token = (o.value ->> 'token')::bigint
-);
+WHERE
+    NOT EXISTS (
+        SELECT 1 FROM late_results AS l
+        WHERE l.run_id = r.id AND l.fencing_token = (o.value ->> 'token')::bigint
+    )
+    AND (r.fencing_token, r.status, r.error_message) IS DISTINCT FROM (
+        (o.value ->> 'token')::bigint, o.value ->> 'status', o.value ->> 'error_message'
+    );
 
 -- name: late_results_of
 SELECT fencing_token, recorded_at, outcome FROM late_results
@@ -340,7 +359,7 @@ FROM asked;
 WITH again AS (
     INSERT INTO runs (
         job_id, job, kind, exclusive, attempt, correlation_id, trigger_by, trigger_user, event,
-        scheduled_at, priority, group_name
+        scheduled_at, priority, group_name, runs_on
     )
     SELECT
         r.job_id,
@@ -354,7 +373,8 @@ WITH again AS (
         r.event,
         r.scheduled_at,
         r.priority,
-        r.group_name
+        r.group_name,
+        r.runs_on
     FROM runs AS r
     CROSS JOIN LATERAL (
         SELECT greatest(r.attempt, max(n.attempt)) AS attempt FROM runs AS n

@@ -1,4 +1,4 @@
-"""Ends runs whose server has died, so that they are retried or reported, but never forgotten."""
+"""Ends runs whose server or agent has died, so that they are retried or reported, not forgotten."""
 
 import random
 
@@ -20,10 +20,13 @@ log = structlog.get_logger(__name__)
 class Rescuer:
     """Releases stale leases. Any number may work at once: each run is released by one of them."""
 
-    def __init__(self, database: Database, queue: Queue, stale_after: float) -> None:
+    def __init__(
+        self, database: Database, queue: Queue, stale_after: float, *, of_agents: bool = False
+    ) -> None:
         self._database = database
         self._queue = queue
         self._stale_after = stale_after
+        self._of_agents = of_agents
 
     async def run_once(self) -> list[Run]:
         """Release the runs whose heartbeat is older than the stale timeout; returns them.
@@ -32,11 +35,13 @@ class Rescuer:
         for) and is retried by its job's policy. One that cannot be written stops no other.
         """
         async with self._database.transaction() as connection:
-            stale = await self._queue.stale(connection, self._stale_after)
+            stale = await self._queue.stale(
+                connection, self._stale_after, of_agents=self._of_agents
+            )
             released = [s.run for s in stale if await self._release(connection, s)]
         if released:
             log.warning(
-                "released runs of servers that fell silent",
+                f"released runs of {'agents' if self._of_agents else 'servers'} that fell silent",
                 count=len(released),
                 runs=[run.id for run in released],
                 owners=sorted({str(run.owner) for run in released}),
@@ -56,13 +61,14 @@ class Rescuer:
 
 
 def ended_by_silence(stale: StaleRun, jitter: float) -> FinishedRun:
-    """What becomes of a run that was lost with its server; ``jitter`` is 0 to 1."""
+    """What becomes of a run that was lost with its owner; ``jitter`` is 0 to 1."""
     run = stale.run
+    owner = f"the {'agent' if run.runs_on else 'control server'} {run.owner}"
     lease = Lease(run.id, run.fencing_token or 0)
     if run.cancel_requested_at is not None:
-        message = f"cancelled; its server {run.owner} was lost before it could confirm"
+        message = f"cancelled; {owner} was lost before it could confirm"
         return FinishedRun(lease, Outcome(RunStatus.CANCELLED, "CANCELLED", message, None))
-    message = f"the control server {run.owner} was lost while it ran this"
+    message = f"{owner} was lost while it ran this"
     outcome = Outcome(RunStatus.FAILED, "LEASE_EXPIRED", message, FailureClass.TRANSIENT)
     policy = RetryPolicy(max_attempts=stale.max_attempts, base=stale.backoff)
     decision = decide(run.attempt, FailureClass.TRANSIENT, policy, jitter)

@@ -28,6 +28,7 @@ class Run:
     queued_at: datetime
     not_before: datetime
     priority: int
+    runs_on: tuple[str, ...] | None
     started_at: datetime | None
     finished_at: datetime | None
     owner: str | None
@@ -55,6 +56,7 @@ class Run:
         fields = {name: row[name] for name in cls.__dataclass_fields__}
         fields["status"] = RunStatus(row["status"])
         fields["skip_reasons"] = tuple(row["skip_reasons"])
+        fields["runs_on"] = tuple(row["runs_on"]) if row["runs_on"] else None
         return cls(**fields)
 
     @property
@@ -82,6 +84,7 @@ class Run:
             "queued_at": self.queued_at,
             "not_before": self.not_before,
             "priority": self.priority,
+            "runs_on": list(self.runs_on or ()),
             "started_at": self.started_at,
             "finished_at": self.finished_at,
             "duration": self.duration,

@@ -18,6 +18,7 @@ from leitstand.settings.loading import (
 from leitstand.settings.problems import SettingsError
 from leitstand.settings.root import Settings
 from leitstand.settings.sections import (
+    AgentSettings,
     DatabaseSettings,
     LogSettings,
     LoopSettings,
@@ -27,6 +28,7 @@ from leitstand.settings.sections import (
 )
 
 __all__ = [
+    "AgentSettings",
     "DatabaseSettings",
     "LoadedSettings",
     "LogSettings",

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 from leitstand.settings.keys import KeyPath, value_at
 from leitstand.settings.layer import Layer
 from leitstand.settings.sections import (
+    AgentSettings,
     BackupSettings,
     DatabaseSettings,
     DetectorSettings,
@@ -28,6 +29,7 @@ UNDER_DATA_DIR: Mapping[KeyPath, str] = {
     ("backup", "postgres", "restore_log"): "restore-log.jsonl",
     ("backup", "objects", "repository"): "backups/objects",
     ("drill", "directory"): "drills",
+    ("agent", "directory"): "agent",
 }
 """Paths that lie under ``server.data_dir`` wherever it is, unless they are given (not empty)."""
 
@@ -43,6 +45,7 @@ class Settings(Section):
     history: HistorySettings = HistorySettings()
     protection: ProtectionSettings = ProtectionSettings()
     log: LogSettings = LogSettings()
+    agent: AgentSettings = AgentSettings()
     downtimes: DowntimeSettings = DowntimeSettings()
     objects: ObjectSettings = ObjectSettings()
     detector: tuple[DetectorSettings, ...] = ()

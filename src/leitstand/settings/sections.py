@@ -202,6 +202,20 @@ class LogSettings(Section):
     format: Annotated[Literal["auto", "console", "json"], BeforeValidator(_lowered)] = "auto"
 
 
+class AgentSettings(Section):
+    """``[agent]``: a remote agent on this machine; the other sections are its servers' affair."""
+
+    servers: tuple[str, ...] = ()
+    client_id: str = ""
+    client_secret: SecretStr = SecretStr("")
+    tags: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    slots: int = Field(1, ge=1, le=1000)
+    ca_file: str = ""
+    directory: Path = Path("var/agent")
+    shutdown_grace: DurationOrDefault = 30.0
+
+
 class DowntimeSettings(Section):
     """``[downtimes]``: the queue of a monitoring core; an empty source means off."""
 

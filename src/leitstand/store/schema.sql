@@ -9,6 +9,20 @@ CREATE FUNCTION public.last_ended_run(job bigint) RETURNS TABLE(last_run_at time
     LIMIT 1
 $$;
 
+CREATE TABLE public.agents (
+    instance text NOT NULL,
+    name text NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    version text NOT NULL,
+    kinds text[] NOT NULL,
+    tags text[] NOT NULL,
+    slots integer NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    heartbeat_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT agents_slots_check CHECK ((slots > 0))
+);
+
 CREATE TABLE public.alembic_version (
     version_num character varying(32) NOT NULL
 );
@@ -82,6 +96,7 @@ CREATE TABLE public.jobs (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     postponed_from timestamp with time zone,
+    runs_on text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT jobs_backoff_check CHECK ((backoff >= (0)::double precision)),
     CONSTRAINT jobs_max_attempts_check CHECK ((max_attempts > 0)),
     CONSTRAINT jobs_misfire_check CHECK ((misfire = ANY (ARRAY['once'::text, 'skip'::text, 'all'::text]))),
@@ -119,6 +134,26 @@ ALTER TABLE public.late_results ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     CACHE 1
 );
 
+CREATE TABLE public.module_credentials (
+    client_id text NOT NULL,
+    module text NOT NULL,
+    secret_sha256 bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone
+);
+
+CREATE TABLE public.modules (
+    name text NOT NULL,
+    version text NOT NULL,
+    required_flags text[] DEFAULT '{}'::text[] NOT NULL,
+    registered_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT modules_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,62}$'::text)),
+    CONSTRAINT modules_version_check CHECK ((version <> ''::text))
+);
+
 CREATE TABLE public.non_runs (
     id bigint NOT NULL,
     job_id bigint,
@@ -146,7 +181,8 @@ CREATE TABLE public.run_logs (
     id bigint NOT NULL,
     run_id bigint NOT NULL,
     logged_at timestamp with time zone DEFAULT now() NOT NULL,
-    text text NOT NULL
+    text text NOT NULL,
+    "position" bigint
 );
 
 ALTER TABLE public.run_logs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -196,6 +232,8 @@ CREATE TABLE public.runs (
     next_attempt_at timestamp with time zone,
     no_retry_reason text,
     result jsonb,
+    runs_on text[],
+    avoids text,
     CONSTRAINT runs_check CHECK (((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL))),
     CONSTRAINT runs_check1 CHECK (((status <> 'running'::text) OR ((owner IS NOT NULL) AND (fencing_token IS NOT NULL)))),
     CONSTRAINT runs_failure_class_check CHECK ((failure_class = ANY (ARRAY['transient'::text, 'permanent'::text]))),
@@ -246,6 +284,9 @@ CREATE TABLE public.windows (
     CONSTRAINT windows_to_clock_check CHECK ((to_clock ~ '^\d\d:\d\d$'::text))
 );
 
+ALTER TABLE ONLY public.agents
+    ADD CONSTRAINT agents_pkey PRIMARY KEY (instance);
+
 ALTER TABLE ONLY public.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
 
@@ -263,6 +304,12 @@ ALTER TABLE ONLY public.jobs
 
 ALTER TABLE ONLY public.late_results
     ADD CONSTRAINT late_results_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.module_credentials
+    ADD CONSTRAINT module_credentials_pkey PRIMARY KEY (client_id);
+
+ALTER TABLE ONLY public.modules
+    ADD CONSTRAINT modules_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY public.non_runs
     ADD CONSTRAINT non_runs_pkey PRIMARY KEY (id);
@@ -285,11 +332,15 @@ CREATE INDEX jobs_due ON public.jobs USING btree (next_run_at) WHERE (enabled AN
 
 CREATE INDEX late_results_of_run ON public.late_results USING btree (run_id);
 
+CREATE INDEX module_credentials_of_module ON public.module_credentials USING btree (module, created_at);
+
 CREATE INDEX non_runs_of_job ON public.non_runs USING btree (job_id, scheduled_at DESC);
 
 CREATE INDEX non_runs_recorded ON public.non_runs USING btree (recorded_at);
 
 CREATE INDEX run_logs_of_run ON public.run_logs USING btree (run_id, id);
+
+CREATE UNIQUE INDEX run_logs_once ON public.run_logs USING btree (run_id, "position") WHERE ("position" IS NOT NULL);
 
 CREATE INDEX runs_active ON public.runs USING btree (status, id) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 
@@ -307,7 +358,9 @@ CREATE UNIQUE INDEX runs_one_waiting ON public.runs USING btree (job_id) WHERE (
 
 CREATE INDEX runs_unsuccessful ON public.runs USING btree (status, id) WHERE (status = ANY (ARRAY['partial_failure'::text, 'failed'::text, 'cancelled'::text]));
 
-CREATE INDEX runs_waiting ON public.runs USING btree (priority DESC, scheduled_at, id) WHERE ((status = 'queued'::text) AND (group_name IS NULL));
+CREATE INDEX runs_waiting ON public.runs USING btree (priority DESC, scheduled_at, id) WHERE ((status = 'queued'::text) AND (group_name IS NULL) AND (runs_on IS NULL));
+
+CREATE INDEX runs_waiting_for_agents ON public.runs USING btree (kind, priority DESC, scheduled_at, id) WHERE ((status = 'queued'::text) AND (runs_on IS NOT NULL));
 
 CREATE INDEX runs_waiting_in_group ON public.runs USING btree (group_name, priority DESC, scheduled_at, id) WHERE ((status = 'queued'::text) AND (group_name IS NOT NULL));
 
@@ -316,6 +369,9 @@ ALTER TABLE ONLY public.jobs
 
 ALTER TABLE ONLY public.late_results
     ADD CONSTRAINT late_results_run_id_fkey FOREIGN KEY (run_id) REFERENCES public.runs(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.module_credentials
+    ADD CONSTRAINT module_credentials_module_fkey FOREIGN KEY (module) REFERENCES public.modules(name) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.non_runs
     ADD CONSTRAINT non_runs_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE SET NULL;

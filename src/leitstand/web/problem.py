@@ -7,13 +7,35 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from leitstand.errors import FailureClass, LeitstandError
+from leitstand.errors import (
+    ConflictError,
+    LeitstandError,
+    NotFoundError,
+    UnavailableError,
+    UsageError,
+)
 from leitstand.masking import mask_url
+from leitstand.modules import AuthenticationError, TooManyFailuresError
 from leitstand.web.security_headers import SECURITY_HEADERS
 
 log = structlog.get_logger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+
+STATUSES: dict[type[LeitstandError], HTTPStatus] = {
+    AuthenticationError: HTTPStatus.UNAUTHORIZED,
+    TooManyFailuresError: HTTPStatus.TOO_MANY_REQUESTS,
+    UsageError: HTTPStatus.BAD_REQUEST,
+    NotFoundError: HTTPStatus.NOT_FOUND,
+    ConflictError: HTTPStatus.CONFLICT,
+    UnavailableError: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+"""The first that fits counts; any other error is 500."""
+
+HEADERS = {
+    HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Leitstand-Client"},
+    HTTPStatus.TOO_MANY_REQUESTS: {"Retry-After": "60"},
+}
 
 
 class ProblemError(Exception):
@@ -54,10 +76,13 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
 async def _leitstand_error(_: Request, error: Exception) -> JSONResponse:
     """What the domains raise; its detail stays in the log, as it may hold addresses."""
     assert isinstance(error, LeitstandError)  # noqa: S101 -- it is registered for these
-    log.warning("a page could not be made", code=error.code, error=error.message)
-    passing = error.failure_class is FailureClass.TRANSIENT
-    status = HTTPStatus.SERVICE_UNAVAILABLE if passing else HTTPStatus.INTERNAL_SERVER_ERROR
-    return _answer(status, error.code, mask_url(error.message), error.remedy)
+    fits = (status for kind, status in STATUSES.items() if isinstance(error, kind))
+    status = next(fits, HTTPStatus.INTERNAL_SERVER_ERROR)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.warning("a request failed", code=error.code, error=error.message)
+    answer = _answer(status, error.code, mask_url(error.message), error.remedy)
+    answer.headers.update(HEADERS.get(status, {}))
+    return answer
 
 
 async def _fault(_: Request, error: Exception) -> JSONResponse:

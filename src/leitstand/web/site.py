@@ -1,10 +1,10 @@
-"""The HTTP interface: health, metrics, the status page. Translation only."""
+"""The HTTP interface: health, metrics, the status page, the agents' API. Translation only."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.resources import files
 
-from fastapi import FastAPI, Response
+from fastapi import APIRouter, FastAPI, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
@@ -20,13 +20,14 @@ from leitstand.web.status import Status
 
 @dataclass(frozen=True)
 class Site:
-    """What the pages are made of."""
+    """What the pages are made of; ``api`` brings its own way to ask who calls."""
 
     readiness: Readiness
     metrics: OwnMetrics
     status: Callable[[], Awaitable[Status]]
     listen_host: str = ""
     """The host of ``server.listen``: a name under which the pages may be asked for."""
+    api: APIRouter | None = None
 
 
 READ = ["GET", "HEAD"]
@@ -49,6 +50,8 @@ def build_site(site: Site) -> FastAPI:
     app.state.listen_host = site.listen_host
     app.add_middleware(SecurityHeaders)
     answer_with_problems(app)
+    if site.api is not None:
+        app.include_router(site.api)
     page = _templates().get_template("status.html")
 
     @app.api_route("/livez", methods=READ)

@@ -1,0 +1,14 @@
+"""A task that this agent has taken and carries out."""
+
+from leitstand.agent_protocol import Task
+from leitstand.execution import Children, HeldRun
+
+
+class TaskRun(HeldRun):
+    """A held run with what the server said about it."""
+
+    def __init__(
+        self, task: Task, vouched_at: float, fence_after: float, children: Children
+    ) -> None:
+        super().__init__(task.claim.lease, vouched_at, fence_after, children)
+        self.task = task

@@ -1,0 +1,35 @@
+"""The web site of a control server of the tests: the agents' API, and nothing that shows much."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from leitstand.health import Readiness
+from leitstand.jobs import AgentDesk, ControlServer
+from leitstand.metrics import OwnMetrics
+from leitstand.modules import CredentialLedger
+from leitstand.store.database import Database
+from leitstand.web import Site, Status, agent_api, bind, build_site, serving
+
+
+@asynccontextmanager
+async def agent_site(database: Database, server: ControlServer, port: int) -> AsyncIterator[None]:
+    """Answer agents on ``port`` of the loopback interface, on connections of their own."""
+    async with Database(database.conninfo, pool_size=4, deadline=database.deadline) as own:
+        desk = AgentDesk(
+            own,
+            server.board,
+            server.settings,
+            draining=lambda: server.draining,
+            on_recorded=server.recorded,
+        )
+        api = agent_api(desk, CredentialLedger(own))
+        site = build_site(Site(Readiness({}), OwnMetrics([]), no_status, api=api))
+        with bind("127.0.0.1", port) as listener:
+            async with serving(site, listener):
+                yield
+
+
+async def no_status() -> Status:
+    """Nothing to see."""
+    return Status(datetime.now(UTC), [], [], [], [], [], [])
