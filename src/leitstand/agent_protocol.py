@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from leitstand.errors import FailureClass, LeitstandError
 from leitstand.execution import Ending, HaltReason, Lease, Result, RunFacts
+from leitstand.masking import mask_url
 
 API = "/api/v1/agent"
 
@@ -171,10 +172,11 @@ class End(Body):
         """What is to be said of an ending; errors that nobody foresaw keep type and text."""
         error = ending.error
         if error is not None and not isinstance(error, LeitstandError):
-            error = LeitstandError(f"{type(error).__name__}: {error}", code="EXECUTION_FAILED")
-        said = error and {**error.as_dict(), "class": error.failure_class.value}
+            said = mask_url(f"{type(error).__name__}: {error}")
+            error = LeitstandError(said, code="EXECUTION_FAILED")
+        document = error and {**error.as_dict(), "class": error.failure_class.value}
         result = ending.result and {**vars(ending.result), "result": dict(ending.result.result)}
-        return cls(cancelled=ending.cancelled, halted=halted, error=said, result=result)
+        return cls(cancelled=ending.cancelled, halted=halted, error=document, result=result)
 
     def ending(self) -> Ending:
         """The reverse of ``of``; raises ValueError, TypeError or KeyError for what is none."""

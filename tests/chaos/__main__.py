@@ -16,7 +16,7 @@ from leitstand.store.schema import upgrade
 from tests.chaos.arena import Arena
 from tests.chaos.campaign import campaign, for_seconds, leitstand_on, procrastinate_on
 from tests.chaos.contestant import GROUP_LIMIT, STALE_AFTER, TICK, Contestant
-from tests.chaos.faults import FAULTS
+from tests.chaos.faults import FAULTS, WITHOUT_AGENTS
 from tests.chaos.verdict import Verdict, table
 from tests.conftest import TEMPLATE, make_short_dir, start_postgres
 
@@ -34,7 +34,8 @@ async def long_campaign(name: str, seconds: float, seed: int) -> Verdict:
         postgres.create_database(TEMPLATE)
         upgrade(postgres.conninfo(TEMPLATE))
         async with CONTESTANTS[name](postgres, directory, chance) as (contestant, arena):
-            return await campaign(contestant, arena, for_seconds(FAULTS, chance, seconds), print)
+            faults = WITHOUT_AGENTS if arena.hire_agent is None else FAULTS
+            return await campaign(contestant, arena, for_seconds(faults, chance, seconds), print)
     finally:
         postgres.stop()
         shutil.rmtree(directory, ignore_errors=True)

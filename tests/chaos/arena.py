@@ -1,4 +1,4 @@
-"""Where a campaign takes place: three servers that can be lost, and a database that can be, too."""
+"""Where a campaign takes place: servers and agents that can be lost, and a database, too."""
 
 import asyncio
 import random
@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import psycopg
 
+from tests.agents.agent_processes import AgentProcess
 from tests.chaos.verdict import Trouble
 from tests.conftest import Postgres
 from tests.jobs.scene import eventually
@@ -18,33 +19,43 @@ from tests.stalling_proxy import StallingProxy
 
 DATABASE = "chaos"
 PLACES = 3
+AGENTS = 2
 BEHIND_PROXY = 2
 """The place whose server reaches the database through the proxy."""
 
 Hire = Callable[[int, float], Awaitable[ServerProcess]]
 """Starts a server for a place, with a clock that is so many seconds fast."""
 
+HireAgent = Callable[[int], Awaitable[AgentProcess]]
+"""Starts an agent for one of the places that agents have."""
+
 
 @dataclass
 class Arena:
-    """The servers in their places, and what is around them."""
+    """The servers and agents in their places, and what is around them."""
 
     postgres: Postgres
     proxy: StallingProxy
     hire: Hire
+    hire_agent: HireAgent | None
     chance: random.Random
     stale_after: float
     flood: Callable[[], Awaitable[object]]
     places: list[ServerProcess] = field(default_factory=list)
+    agents: list[AgentProcess] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
     struck: Counter[str] = field(default_factory=Counter)
     gave_up: int = 0
 
     async def occupy(self) -> None:
-        """Start a server in each place."""
+        """Start a server or an agent in each place."""
         self.places = [await self.hire(place, 0.0) for place in range(PLACES)]
         for server in self.places:
             await server.registered()
+        if self.hire_agent is not None:
+            self.agents = [await self.hire_agent(place) for place in range(AGENTS)]
+        for agent in self.agents:
+            await agent.connected()
 
     def any_place(self) -> int:
         """One of the places."""
@@ -54,12 +65,26 @@ class Arena:
         """Start another server where one has ended."""
         self.places[place] = await self.hire(place, skew)
 
+    async def replace_agent(self, place: int) -> None:
+        """Start another agent where one has ended."""
+        assert self.hire_agent is not None
+        self.agents[place] = await self.hire_agent(place)
+
     async def count_those_that_gave_up(self) -> None:
-        """Servers that ended though nobody asked them to; others take their places."""
+        """Who ended though nobody asked for it; others take their places."""
         for place, server in enumerate(self.places):
             if not server.process.is_alive():
                 self.gave_up += 1
                 await self.replace(place)
+        for place, agent in enumerate(self.agents):
+            if not agent.process.is_alive():
+                self.gave_up += 1
+                await self.replace_agent(place)
+
+    async def leave(self) -> None:
+        """Ask all to end, and wait until they have."""
+        for process in (*self.agents, *self.places):
+            await process.stopped()
 
     @asynccontextmanager
     async def trouble(self) -> AsyncIterator[None]:

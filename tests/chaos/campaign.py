@@ -1,4 +1,4 @@
-"""A campaign: servers work while faults strike; then all is mended, and counted."""
+"""A campaign: servers and agents work while faults strike; then all is mended, and counted."""
 
 import asyncio
 import random
@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from leitstand.store.database import Database
+from tests.agents.agent_processes import agents_on
 from tests.chaos.arena import DATABASE, Arena
 from tests.chaos.contestant import STALE_AFTER, Contestant
 from tests.chaos.faults import Fault
@@ -53,8 +54,7 @@ async def campaign(
         await arena.count_those_that_gave_up()
     await asyncio.sleep(STALE_AFTER)
     await contestant.finish()
-    for server in arena.places:
-        await server.stopped()
+    await arena.leave()
     return judge(await contestant.facts(arena))
 
 
@@ -69,14 +69,21 @@ async def leitstand_on(
         stalling_proxy(postgres.socket_dir) as proxy,
         Database(conninfo, deadline=2.0) as database,
         servers_on(conninfo, directory) as servers,
+        agents_on(database, directory) as agents,
     ):
         conninfos = {False: conninfo, True: f"{conninfo} host={proxy.directory}"}
         scene = scene_on(database, directory / "spool")
-        contestant = LeitstandContestant(scene, servers, conninfos, directory / "evidence")
-        yield (
-            contestant,
-            Arena(postgres, proxy, contestant.hire, chance, STALE_AFTER, contestant.flood),
+        contestant = LeitstandContestant(scene, servers, agents, conninfos, directory / "evidence")
+        arena = Arena(
+            postgres,
+            proxy,
+            contestant.hire,
+            contestant.hire_agent,
+            chance,
+            STALE_AFTER,
+            contestant.flood,
         )
+        yield contestant, arena
 
 
 @asynccontextmanager
@@ -92,7 +99,9 @@ async def procrastinate_on(
         try:
             yield (
                 contestant,
-                Arena(postgres, proxy, contestant.hire, chance, STALE_AFTER, contestant.flood),
+                Arena(
+                    postgres, proxy, contestant.hire, None, chance, STALE_AFTER, contestant.flood
+                ),
             )
         finally:
             await contestant.end()

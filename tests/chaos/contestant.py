@@ -19,6 +19,9 @@ GROUPED = 4
 
 GROUP_LIMIT = 2
 
+REMOTE = 6
+"""Further jobs that agents carry out; two of them in that group, too."""
+
 
 class Contestant(Protocol):
     """Servers that run jobs every PERIOD seconds which leave evidence."""

@@ -5,7 +5,7 @@ import signal
 import subprocess
 from typing import Protocol
 
-from tests.chaos.arena import DATABASE, Arena
+from tests.chaos.arena import AGENTS, DATABASE, Arena
 
 BEYOND_STALE = 1.4
 """Of the stale limit: long enough that others take the runs over."""
@@ -43,6 +43,29 @@ class Pause:
         server.signal(signal.SIGSTOP)
         await asyncio.sleep(arena.stale_after * BEYOND_STALE)
         server.signal(signal.SIGCONT)
+
+
+class KillAgent:
+    """kill -9 of an agent, and another in its place."""
+
+    name = "agent SIGKILL"
+
+    async def strike(self, arena: Arena) -> None:
+        place = arena.chance.randrange(AGENTS)
+        await arena.agents[place].killed()
+        await arena.replace_agent(place)
+
+
+class PauseAgent:
+    """SIGSTOP of an agent until others have taken its runs over, then SIGCONT."""
+
+    name = "agent SIGSTOP beyond stale"
+
+    async def strike(self, arena: Arena) -> None:
+        agent = arena.chance.choice(arena.agents)
+        agent.signal(signal.SIGSTOP)
+        await asyncio.sleep(arena.stale_after * BEYOND_STALE)
+        agent.signal(signal.SIGCONT)
 
 
 class RestartDatabase:
@@ -150,7 +173,7 @@ class Flood:
         await arena.flood()
 
 
-FAULTS: tuple[Fault, ...] = (
+WITHOUT_AGENTS: tuple[Fault, ...] = (
     Kill(),
     Pause(),
     RestartDatabase(),
@@ -161,3 +184,5 @@ FAULTS: tuple[Fault, ...] = (
     FullDisk(),
     Flood(),
 )
+
+FAULTS = (*WITHOUT_AGENTS, KillAgent(), PauseAgent())

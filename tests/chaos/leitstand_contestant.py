@@ -9,13 +9,16 @@ from typing import Any
 from leitstand.errors import ConflictError
 from leitstand.jobs import LoopSettings
 from leitstand.store.database import DatabaseUnavailableError
-from tests.chaos.arena import BEHIND_PROXY, Arena
+from tests.agents.agent_processes import AgentProcess, AgentProcesses
+from tests.app.installation import free_port
+from tests.chaos.arena import BEHIND_PROXY, PLACES, Arena
 from tests.chaos.contestant import (
     GROUP_LIMIT,
     GROUPED,
     HEARTBEAT,
     JOBS,
     PERIOD,
+    REMOTE,
     STALE_AFTER,
     TICK,
     marks,
@@ -38,20 +41,30 @@ SETTLING = STALE_AFTER + 2 * TICK + 5.0
 
 RETRY = {"max_attempts": 3, "backoff": 0.1}
 FLOOD = "flood"
+REMOTE_GROUPED = 2
+"""Of the jobs on agents, so many share the group with those on servers."""
 
 
 class LeitstandContestant:
-    """Control servers as processes, one of them behind the proxy."""
+    """Control servers and agents as processes, one of the servers behind the proxy."""
 
     def __init__(
-        self, scene: Scene, servers: Servers, conninfos: Mapping[bool, str], evidence: Path
+        self,
+        scene: Scene,
+        servers: Servers,
+        agents: AgentProcesses,
+        conninfos: Mapping[bool, str],
+        evidence: Path,
     ) -> None:
         self._scene = scene
         self._servers = servers
+        self._agents = agents
+        self._ports = [free_port() for _ in range(PLACES)]
         self._conninfos = conninfos
         self._evidence = evidence
         self._names = [f"job-{number}" for number in range(JOBS)]
         self._grouped = [f"pair-{number}" for number in range(GROUPED)]
+        self._remote = [f"remote-{number}" for number in range(REMOTE)]
         self._seen: dict[int, str] = {}
         self._changed: set[int] = set()
         self._planned: set[tuple[str, datetime]] = set()
@@ -59,7 +72,14 @@ class LeitstandContestant:
     async def hire(self, place: int, skew: float) -> ServerProcess:
         """Start a control server."""
         conninfo = self._conninfos[place == BEHIND_PROXY]
-        return await self._servers.start(SETTINGS, conninfo=conninfo, skew=skew)
+        port = self._ports[place]
+        return await self._servers.start(SETTINGS, conninfo=conninfo, skew=skew, port=port)
+
+    async def hire_agent(self, place: int) -> AgentProcess:
+        """Start an agent that begins with another server than the others."""
+        urls = [f"http://127.0.0.1:{port}" for port in self._ports]
+        urls = urls[place:] + urls[:place]
+        return await self._agents.start(f"agent-{place}", urls, tags=["remote"], slots=4)
 
     async def prepare(self) -> None:
         """Jobs that may not overlap, and such that share a group."""
@@ -69,6 +89,10 @@ class LeitstandContestant:
             await self._scene.job(name, params={"shell": script}, **common)
         for name in self._grouped:
             await self._scene.job(name, params={"shell": script}, group="pair", **common)
+        for number, name in enumerate(self._remote):
+            group = "pair" if number < REMOTE_GROUPED else None
+            params = {"shell": script}
+            await self._scene.job(name, params=params, group=group, runs_on=["remote"], **common)
         flood = witness(self._evidence, "yes 'a flood' | head -c 20000000")
         await self._scene.job(FLOOD, kind="command", params={"shell": flood}, retry=RETRY)
         await self._rows(f"UPDATE job_groups SET max_running = {GROUP_LIMIT} RETURNING name")
@@ -126,7 +150,7 @@ class LeitstandContestant:
             spans=spans(marks(self._evidence)),
             changed=len(self._changed),
             troubles=arena.troubles,
-            group=frozenset(self._grouped),
+            group=frozenset((*self._grouped, *self._remote[:REMOTE_GROUPED])),
             faults=arena.struck,
             gave_up=arena.gave_up,
         )
@@ -153,6 +177,7 @@ def _fact(row: Mapping[str, Any]) -> RunFact:
         status=row["status"],
         final=row["finished_at"] is not None,
         token=str(row["fencing_token"]),
+        by_agent=row["runs_on"] is not None,
         vouched_at=row["heartbeat_at"] if rescued else None,
         rescued_at=row["finished_at"] if rescued else None,
     )

@@ -24,6 +24,7 @@ class RunFact:
     status: str
     final: bool
     token: str
+    by_agent: bool = False
     vouched_at: datetime | None = None
     rescued_at: datetime | None = None
 
@@ -49,12 +50,13 @@ class Facts:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The numbers of the table; all but the first four and the rescues should be 0."""
+    """The numbers of the table; all but the first five and the rescues should be 0."""
 
     faults: int
     planned: int
     explained: int
     runs: int
+    by_agents: int
     doubles: int
     lost: int
     changed: int
@@ -86,6 +88,7 @@ class Verdict:
             ("occurrences planned", str(self.planned)),
             ("  without a run, with a reason", str(self.explained)),
             ("runs", str(self.runs)),
+            ("  carried out by agents", str(self.by_agents)),
             ("double executions", str(self.doubles)),
             ("lost occurrences", str(self.lost)),
             ("final states that changed", str(self.changed)),
@@ -106,6 +109,7 @@ def judge(facts: Facts) -> Verdict:
         planned=len(facts.planned),
         explained=len(facts.planned & facts.explained - having_run),
         runs=len(facts.runs),
+        by_agents=sum(run.by_agent and run.status == "succeeded" for run in facts.runs),
         doubles=doubles(facts.spans),
         lost=len(facts.planned - having_run - facts.explained),
         changed=facts.changed,

@@ -25,4 +25,5 @@ async def gather_status(control: Control) -> Status:
         generations=list(reversed(generations))[:SHOWN],
         drills=drills,
         problems=problems_of(generations, jobs, drills),
+        agents=await control.agents.list_all(),
     )

@@ -11,7 +11,7 @@ app = Commands()
 
 @app.command("agent")
 async def agent(call: Invocation) -> ExitCode:
-    """Carry out jobs on this machine for control servers elsewhere, until it is told to stop."""
+    """Run a remote agent: jobs on a machine that reaches no database, until it is told to stop."""
     log = call.settings.log
     configure_logs(log.level, log.format)
 

@@ -11,7 +11,7 @@ from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.output import details
-from leitstand.cli.run import await_end, note_without_server, run_code, run_details
+from leitstand.cli.run import await_end, note_if_nobody_is_there, run_code, run_details
 from leitstand.cli.table import Table
 from leitstand.display import moment
 from leitstand.errors import UsageError
@@ -54,10 +54,10 @@ async def run_job(
         run = await control.queue.request(name, user=call.user)
         await _note_windows(call, control, name)
         if not wait:
-            await note_without_server(call, control)
+            await note_if_nobody_is_there(call, control, run)
             call.output.show(run.as_dict(), f"Run {run.id} of {run.job} is queued.")
             return None
-        ended = await await_end(call, control, run.id)
+        ended = await await_end(call, control, run)
     call.output.show(ended.as_dict(), run_details(ended))
     return run_code(ended)
 
@@ -90,7 +90,9 @@ async def why(
     """Say why the job did not run, or does not run now."""
     moment_asked = None if at is None else _time(at)
     async with open_control(call.loaded) as control:
-        records = Records(control.jobs, control.queue, control.window_source, control.servers)
+        records = Records(
+            control.jobs, control.queue, control.window_source, control.servers, control.agents
+        )
         explanation = await explain(records, name, moment_asked)
     sentences = explanation.sentences or ("Nothing is recorded for that time.",)
     call.output.show(explanation.as_dict(), *sentences)

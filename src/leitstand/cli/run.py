@@ -12,7 +12,7 @@ from leitstand.cli.invocation import Invocation
 from leitstand.cli.output import details
 from leitstand.cli.table import Table
 from leitstand.display import moment, seconds
-from leitstand.jobs import Run, RunStatus, why_nothing_starts
+from leitstand.jobs import Run, RunStatus, why_nothing_starts, why_waiting
 from leitstand.nearest import no_choice
 
 app = Commands("run", "Runs: list, show, follow, cancel and retry them.")
@@ -58,8 +58,10 @@ async def show_run(call: Invocation, run_id: Id) -> None:
     async with open_control(call.loaded) as control:
         run = await control.queue.get(run_id)
         late = await control.queue.late_results(run_id)
+        waits = run.runs_on and run.status is RunStatus.QUEUED
+        agents = await control.agents.list_all() if waits else []
     document = {**run.as_dict(), "late_results": late}
-    call.output.show(document, run_details(run))
+    call.output.show(document, run_details(run), *([why_waiting(run, agents)] if waits else []))
 
 
 @app.command("logs")
@@ -105,18 +107,22 @@ async def retry(call: Invocation, run_id: Id) -> None:
     call.output.show(run.as_dict(), f"Run {run.id}, attempt {run.attempt} of {run.job}, is queued.")
 
 
-async def await_end(call: Invocation, control: Control, run_id: int) -> Run:
+async def await_end(call: Invocation, control: Control, run: Run) -> Run:
     """The run once it has ended, with its progress shown meanwhile."""
-    await note_without_server(call, control)
-    with call.output.progress(f"run {run_id}") as report:
-        while not (run := await control.queue.get(run_id)).status.is_final:
+    await note_if_nobody_is_there(call, control, run)
+    with call.output.progress(f"run {run.id}") as report:
+        while not (run := await control.queue.get(run.id)).status.is_final:
             report(run.progress_percent, run.progress_message or run.status.value)
             await asyncio.sleep(LOOK_AGAIN)
     return run
 
 
-async def note_without_server(call: Invocation, control: Control) -> None:
+async def note_if_nobody_is_there(call: Invocation, control: Control, run: Run) -> None:
     """Say that a run will have to wait when nobody is there to start it."""
+    if run.runs_on and not any(
+        agent.offers(run.kind, run.runs_on) for agent in await control.agents.list_all()
+    ):
+        call.output.note(why_waiting(run, await control.agents.list_all()))
     why = why_nothing_starts(await control.servers.list_all())
     if why is not None:
         call.output.note(f"{why} The run waits.")

@@ -1,6 +1,7 @@
 """`leitstand server`: the control servers on this database."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from leitstand.cli.commands import Commands
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
 from leitstand.display import counted, moment, seconds
+from leitstand.jobs import AgentInfo
 
 LOOK_AGAIN = 0.3
 """Seconds between two looks at servers that are being waited for."""
@@ -18,10 +20,19 @@ app = Commands("server", "Control servers: list and drain them.")
 
 
 @app.command("list")
-async def list_servers(call: Invocation) -> None:
-    """List the control servers that were seen within a day."""
+async def list_servers(
+    call: Invocation,
+    only_agents: Annotated[
+        bool, typer.Option("--agents", help="List remote agents, with --json them alone.")
+    ] = False,
+) -> None:
+    """List the control servers, and the remote agents, that were seen within a day."""
     async with open_control(call.loaded) as control:
         servers = await control.servers.list_all()
+        agents = await control.agents.list_all()
+    if only_agents:
+        call.output.show([agent.as_dict() for agent in agents], _agents(agents))
+        return
     columns = ("instance", "host", "since (UTC)", "state", "last heartbeat", "running")
     rows = [
         (
@@ -34,8 +45,26 @@ async def list_servers(call: Invocation) -> None:
         )
         for s in servers
     ]
-    empty = "No control server is running."
-    call.output.show([server.as_dict() for server in servers], Table(columns, rows, empty=empty))
+    table = Table(columns, rows, empty="No control server is running.")
+    below = ("", _agents(agents)) if agents else ()
+    call.output.show([server.as_dict() for server in servers], table, *below)
+
+
+def _agents(agents: Sequence[AgentInfo]) -> Table:
+    columns = ("agent", "host", "since (UTC)", "silent for", "running", "kinds", "words")
+    rows = [
+        (
+            a.instance,
+            a.host,
+            moment(a.started_at),
+            seconds(a.silent_for),
+            ", ".join(f"{count} {kind}" for kind, count in sorted(a.running.items())),
+            ", ".join(a.kinds),
+            ", ".join((a.name, *a.tags)),
+        )
+        for a in agents
+    ]
+    return Table(columns, rows, empty="No agent is connected.")
 
 
 @app.command("drain")

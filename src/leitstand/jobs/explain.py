@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leitstand.display import counted
+from leitstand.jobs.agents.agent import AgentInfo
+from leitstand.jobs.agents.ledger import Agents
+from leitstand.jobs.agents.waiting import why_waiting
 from leitstand.jobs.job import Job
 from leitstand.jobs.job_ledger import JobLedger
 from leitstand.jobs.non_run import NonRun
@@ -46,13 +49,14 @@ class Records:
     """What an answer is drawn from.
 
     With ``windows``, also what they make of an occurrence; with ``servers``, also whether one of
-    them would start a run now.
+    them would start a run now; with ``agents``, also which of them a run waits for.
     """
 
     jobs: JobLedger
     queue: Queue
     windows: WindowSource | None = None
     servers: Servers | None = None
+    agents: Agents | None = None
 
 
 async def explain(records: Records, name: str, at: datetime | None = None) -> Explanation:
@@ -65,22 +69,32 @@ async def explain(records: Records, name: str, at: datetime | None = None) -> Ex
     windows, servers = records.windows, records.servers
     in_force = await windows.windows_for([job]) if windows is not None else []
     # Who is there now says nothing about another time.
-    seen = None if servers is None or at is not None else await servers.list_all()
-    nothing_starts = None if seen is None else why_nothing_starts(seen)
+    present = at is None
+    seen = await servers.list_all() if servers is not None and present else None
+    asked = records.agents if job.runs_on and present else None
+    waiting = WaitingFor(
+        None if seen is None else why_nothing_starts(seen),
+        () if asked is None else await asked.list_all(),
+    )
     sentences = (
-        *state_of(job, runs, nothing_starts),
+        *state_of(job, runs, waiting),
         *about_windows(job, at or datetime.now(UTC), in_force),
         *(describe(non_run) for non_run in non_runs),
     )
     return Explanation(job, at, sentences, tuple(non_runs), tuple(runs))
 
 
-def state_of(job: Job, runs: Sequence[Run], nothing_starts: str | None = None) -> list[str]:
-    """Sentences about what the job is waiting for at this moment.
+@dataclass(frozen=True)
+class WaitingFor:
+    """Who could carry out runs: ``nothing_starts`` says why no control server takes any."""
 
-    ``nothing_starts`` says why no control server takes runs, if none does.
-    """
-    sentences = [] if nothing_starts is None else [nothing_starts]
+    nothing_starts: str | None = None
+    agents: Sequence[AgentInfo] = ()
+
+
+def state_of(job: Job, runs: Sequence[Run], waiting: WaitingFor) -> list[str]:
+    """Sentences about what the job is waiting for at this moment."""
+    sentences = [] if waiting.nothing_starts is None else [waiting.nothing_starts]
     if not job.enabled:
         sentences.append("The job is disabled; nothing is planned.")
     if job.schedule_error is not None:
@@ -93,7 +107,7 @@ def state_of(job: Job, runs: Sequence[Run], nothing_starts: str | None = None) -
         sentences.append(f"The next run is planned for {job.next_run_at:%Y-%m-%d %H:%M:%S} UTC.")
     if job.enabled and job.trigger.type is TriggerType.MANUAL:
         sentences.append("The job has no schedule; it runs on request only.")
-    sentences.extend(filter(None, (_about_active(run, nothing_starts) for run in runs)))
+    sentences.extend(filter(None, (_about_active(run, waiting) for run in runs)))
     return sentences
 
 
@@ -114,17 +128,19 @@ def about_windows(job: Job, at: datetime, windows: Sequence[Window]) -> list[str
     return sentences
 
 
-def _about_active(run: Run, nothing_starts: str | None) -> str | None:
+def _about_active(run: Run, waiting: WaitingFor) -> str | None:
     if run.status is RunStatus.RUNNING:
         return f"Run {run.id} is running on {run.owner}."
     if run.status is not RunStatus.QUEUED:
         return None
-    if run.attempt > 1:
+    if run.attempt > 1 and run.not_before > datetime.now(UTC):
         return (
             f"Run {run.id} (attempt {run.attempt}) waits for its time, "
             f"{run.not_before:%Y-%m-%d %H:%M:%S} UTC."
         )
-    if nothing_starts is not None:
+    if run.runs_on:
+        return why_waiting(run, waiting.agents)
+    if waiting.nothing_starts is not None:
         return f"Run {run.id} waits for a control server."
     return f"Run {run.id} waits for a free slot, its group, or the end of the run before it."
 

@@ -39,3 +39,6 @@ class Failures:
             return began, count
         self._counts.pop(source, None)
         return now, 0
+
+    def __len__(self) -> int:
+        return len(self._counts)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from leitstand.archive import Drill, Generation, GenerationState
-from leitstand.jobs import Job, Run, ServerInfo
+from leitstand.jobs import AgentInfo, Job, Run, ServerInfo
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Status:
     generations: Sequence[Generation]
     drills: Sequence[Drill]
     problems: Sequence[str]
+    agents: Sequence[AgentInfo] = ()
 
 
 def problems_of(

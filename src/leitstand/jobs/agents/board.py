@@ -77,6 +77,9 @@ class TaskBoard:
             if self._waiters.get(agent.instance) is waiter:
                 del self._waiters[agent.instance]
 
+    def __len__(self) -> int:
+        return len(self._waiters)
+
     def ring(self) -> None:
         """Something may have been queued, or a slot of a group become free."""
         if self._waiters:
