@@ -53,8 +53,8 @@ class Welcome(Body):
 class Claim(Body):
     """A lease as it is written."""
 
-    run: int
-    token: int
+    run: int = Field(ge=0, lt=2**63)
+    token: int = Field(ge=0, lt=2**63)
 
     @classmethod
     def of(cls, lease: Lease) -> Self:
@@ -71,14 +71,14 @@ class Poll(Body):
     """To ``tasks``: waits for tasks and for requests to cancel.
 
     ``held`` are the runs that the agent knows of, ``halted`` those of them that it stops already.
-    Tasks of it that are not among these were lost on their way and are given again. Without
-    ``free`` no tasks are claimed.
+    Tasks of it that are not among these were lost on their way and are given again. Of the kinds
+    in ``full`` it takes no more for now.
     """
 
     instance: str
     held: frozenset[int] = frozenset()
     halted: frozenset[int] = frozenset()
-    free: bool = True
+    full: frozenset[str] = frozenset()
     wait: float = Field(POLL_WAIT, ge=0, le=POLL_WAIT)
 
 
@@ -141,7 +141,7 @@ class Report(Body):
     """
 
     claim: Claim
-    position: int = Field(0, ge=0)
+    position: int = Field(0, ge=0, lt=2**62)
     text: str = ""
     progress: tuple[float | None, str | None] | None = None
 

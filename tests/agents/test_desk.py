@@ -130,6 +130,19 @@ async def test_a_result_that_is_delivered_twice_counts_once(scene: Scene, counte
     assert await scene.queue.late_results(claim.run) == []
 
 
+async def test_a_result_that_cannot_be_stored_ends_the_run_all_the_same(
+    scene: Scene, counter: Counter
+) -> None:
+    """Or the agent would bring it again for ever."""
+    instance = await hello(counter)
+    claim = (await given(scene, counter, instance)).claim
+    end = End.of(Ending(result=Result(objects_processed=2**70)), None)
+    delivery = Delivery(instance=instance, claim=claim, end=end)
+    assert (await counter.desk.result("web1", delivery)).recorded
+    run = await scene.queue.get(claim.run)
+    assert (run.status, run.error_code) == (RunStatus.FAILED, "RESULT_NOT_STORED")
+
+
 async def test_a_result_after_the_release_is_kept_beside_the_run(
     scene: Scene, counter: Counter
 ) -> None:

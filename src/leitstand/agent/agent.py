@@ -5,6 +5,7 @@ import os
 import random
 import socket
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -83,6 +84,7 @@ class Agent:
         self._changed = asyncio.Event()
         self._ended = asyncio.Event()
         self._refusal: RefusedError | None = None
+        self._spent: frozenset[int] = frozenset()
         self.instance = ""
 
     async def run(self, stop: asyncio.Event) -> int:
@@ -219,13 +221,17 @@ class Agent:
         """What the servers want; nothing when a run has ended meanwhile, so that there is room."""
         self._changed.clear()
         runs = list(self._runs)
+        busy = Counter(held.task.kind for held in runs)
         poll = Poll(
             instance=self.instance,
-            held=frozenset(held.lease.run_id for held in runs),
+            held=frozenset(held.lease.run_id for held in runs) | self._spent,
             halted=frozenset(
                 held.lease.run_id
                 for held in runs
                 if held.stop_reason is not None or not held.executing
+            ),
+            full=frozenset(
+                kind for kind, count in busy.items() if count >= self._configuration.slots
             ),
         )
         asking = asyncio.create_task(client.ask("tasks", poll, Orders, POLL_WAIT + DEADLINE))
@@ -244,7 +250,8 @@ class Agent:
             held = self._runs.get(run_id)
             if held is not None and held.executing and held.stop_reason is None:
                 held.stop(HaltReason.PERSON)
-        new = [task for task in orders.tasks if self._runs.get(task.claim.run) is None]
+        known = {held.lease.run_id for held in self._runs} | self._spent
+        new = [task for task in orders.tasks if task.claim.run not in known]
         if not new:
             return
         # The answer may be old: what a heartbeat confirms now is ours for a while from now.
@@ -287,7 +294,9 @@ class Agent:
             reports=reporter.last_reports(),
         )
         try:
-            await outbox.deliver(delivery)
+            if not await outbox.deliver(delivery):
+                # The servers may believe that it is still to be done; it may not be done twice.
+                self._spent |= {held.lease.run_id}
         except RefusedError as error:
             self._refused(error)
         finally:

@@ -67,21 +67,23 @@ class Outbox:
                 logs[run_id].confirm(position)
         return any(out.more for run_id, out in logs.items() if run_id in received.positions)
 
-    async def deliver(self, delivery: Delivery) -> None:
+    async def deliver(self, delivery: Delivery) -> bool:
         """Deliver a result, for as long as it takes; cancelled, it is on disk.
 
-        Raises RefusedError when the servers do not know this agent any more.
+        Returns whether the servers took it. Raises RefusedError, with the result on disk, when
+        they do not know this agent any more.
         """
         pause = 0.1
         try:
-            while not await self._delivered(delivery):
+            while (taken := await self._delivered(delivery)) is None:
                 await asyncio.to_thread(self._keep, delivery)
                 await asyncio.sleep(pause * (1 + random.random()))  # noqa: S311 -- jitter
                 pause = min(2 * pause, LONGEST_PAUSE)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, RefusedError):
             self._keep(delivery)
             raise
         await asyncio.to_thread(self._spool.drop, delivery.claim.lease)
+        return taken
 
     async def recover(self) -> None:
         """Deliver what earlier processes could not, one after the other."""
@@ -94,19 +96,17 @@ class Outbox:
             log.warning("delivering a result of an earlier process", run=delivery.claim.run)
             await self.deliver(delivery)
 
-    async def _delivered(self, delivery: Delivery) -> bool:
+    async def _delivered(self, delivery: Delivery) -> bool | None:
+        """Whether the servers took it; None when none of them could say."""
         run = delivery.claim.run
         try:
             answer = await self._client.ask("result", delivery, Recorded, DEADLINE)
         except UnavailableError as error:
             log.warning("a result waits for a server", run=run, error=error.message)
-            return False
-        except RefusedError:
-            await asyncio.to_thread(self._keep, delivery)
-            raise
+            return None
         except RejectedError as error:
             log.error("the servers do not take a result", run=run, error=error.message)  # noqa: TRY400 -- the reason is enough
-            return True
+            return False
         if not answer.recorded:
             log.warning("lost lease: the result is kept beside its run", run=run)
         return True

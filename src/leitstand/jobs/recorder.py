@@ -113,7 +113,7 @@ class Recorder:
             return await self._queue.finish([finished])
         except psycopg.DataError as error:
             log.exception("the database refuses a result", run=finished.lease.run_id)
-            return await self._queue.finish([_without_result(finished, error)])
+            return await self._queue.finish([without_result(finished, error)])
 
     def _done(self, batch: list[FinishedRun], written: set[int]) -> None:
         ids = {finished.lease.run_id for finished in batch}
@@ -122,7 +122,8 @@ class Recorder:
             self._on_recorded(finished, finished.lease.run_id in written)
 
 
-def _without_result(finished: FinishedRun, error: psycopg.Error) -> FinishedRun:
+def without_result(finished: FinishedRun, error: psycopg.Error) -> FinishedRun:
+    """The end of a run whose result the database refused to store."""
     outcome = Outcome(
         RunStatus.FAILED,
         "RESULT_NOT_STORED",

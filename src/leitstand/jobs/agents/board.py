@@ -5,7 +5,7 @@ and only those that fit go on to claim.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import psycopg
@@ -24,12 +24,16 @@ REST = 0.05
 class Waiter:
     """One agent's question that waits for an answer."""
 
-    def __init__(self, agent: AgentInfo, held: frozenset[int], free: bool) -> None:
+    def __init__(self, agent: AgentInfo, held: frozenset[int], full: frozenset[str]) -> None:
         self.agent = agent
         self.held = held
-        self.free = free
+        self.full = full
         self.ended = False
         self._woken = asyncio.Event()
+
+    def may_take(self, kind: str, words: Sequence[str]) -> bool:
+        """Whether it could be given such a run now."""
+        return kind not in self.full and self.agent.offers(kind, words)
 
     def wake(self) -> None:
         """Have it look for tasks and requests to cancel."""
@@ -63,9 +67,11 @@ class TaskBoard:
         self._closed = False
 
     @contextmanager
-    def waiting(self, agent: AgentInfo, held: frozenset[int], free: bool) -> Iterator[Waiter]:
+    def waiting(
+        self, agent: AgentInfo, held: frozenset[int], full: frozenset[str]
+    ) -> Iterator[Waiter]:
         """Have a question wait; an earlier one of the same agent, which has given up, ends."""
-        waiter = Waiter(agent, held, free)
+        waiter = Waiter(agent, held, full)
         waiter.ended = self._closed
         earlier = self._waiters.get(agent.instance)
         self._waiters[agent.instance] = waiter
@@ -116,5 +122,5 @@ class TaskBoard:
             log.warning("agents wait for the database", error=str(error).strip())
             return
         for waiter in tuple(self._waiters.values()):
-            if waiter.free and any(waiter.agent.offers(kind, words) for kind, words in wanted):
+            if any(waiter.may_take(kind, words) for kind, words in wanted):
                 waiter.wake()

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import psycopg
 import structlog
 
 from leitstand.agent_protocol import (
@@ -38,6 +39,7 @@ from leitstand.jobs.agents.board import TaskBoard
 from leitstand.jobs.agents.ledger import Agents
 from leitstand.jobs.loop_settings import LoopSettings
 from leitstand.jobs.queue import FinishedRun, Queue
+from leitstand.jobs.recorder import without_result
 from leitstand.jobs.run import StartedRun
 from leitstand.jobs.runner import check_start, finish, tell
 from leitstand.store.database import Database
@@ -108,7 +110,7 @@ class AgentDesk:
         agent = await self._agents.find(poll.instance)
         if agent is None:
             raise NotRegisteredError(f"{poll.instance} is not registered")
-        with self._board.waiting(agent, poll.held, poll.free) as waiter:
+        with self._board.waiting(agent, poll.held, poll.full) as waiter:
             while True:
                 if self._draining():
                     raise DrainingError("this control server is draining")
@@ -119,7 +121,7 @@ class AgentDesk:
     async def _look(self, poll: Poll) -> Orders:
         given = await self._agents.given(poll.instance)
         lost = [task.started for task in given if task.started.lease.run_id not in poll.held]
-        started = await self._agents.start(poll.instance) if poll.free and not lost else []
+        started = [] if lost else await self._agents.start(poll.instance)
         cancelled = {task.started.lease.run_id for task in given if task.cancelled}
         return Orders(
             tasks=tuple([_task(run) for run in [*lost, *started] if await self._may_start(run)]),
@@ -182,7 +184,12 @@ class AgentDesk:
         return Recorded(recorded=await self._record(finished))
 
     async def _record(self, finished: FinishedRun) -> bool:
-        written = bool(await self._queue.finish([finished]))
+        try:
+            written = bool(await self._queue.finish([finished]))
+        except psycopg.DataError as error:  # or the agent would bring it again for ever
+            log.exception("the database refuses a result", run=finished.lease.run_id)
+            finished = without_result(finished, error)
+            written = bool(await self._queue.finish([finished]))
         self._on_recorded(finished, written)
         self._board.ring()
         return written

@@ -62,12 +62,22 @@ SET heartbeat_at = clock_timestamp() - make_interval(secs => :stale)
 WHERE r.owner = :instance AND r.status = 'running' AND r.id <> ALL(:held);
 
 -- name: waiting_for_agents
--- What kinds of agents some run waits for at this moment.
+-- What kinds of agents some run waits for that nothing else holds up: many may be woken by it.
 SELECT DISTINCT
     r.kind,
     r.runs_on
 FROM runs AS r
-WHERE r.status = 'queued' AND r.runs_on IS NOT NULL AND r.not_before <= clock_timestamp()
+LEFT JOIN job_groups AS g ON r.group_name = g.name
+WHERE
+    r.status = 'queued' AND r.runs_on IS NOT NULL AND r.not_before <= clock_timestamp()
+    AND NOT (r.exclusive AND EXISTS (
+        SELECT 1 FROM runs AS a
+        WHERE a.job_id = r.job_id AND a.status = 'running' AND a.exclusive
+    ))
+    AND (g.name IS NULL OR g.max_running > (
+        SELECT count(*) FROM runs AS a
+        WHERE a.status = 'running' AND a.group_name = g.name
+    ))
 LIMIT 1000;
 
 -- name: take_turn^
