@@ -68,7 +68,7 @@ async def test_a_flood_is_bounded_and_costs_the_server_nothing_else(
     """50 MB of lines, one of 20 MB, and bytes that are no text."""
     script = "yes 'a flood of lines' | head -c 50000000; head -c 20000000 /dev/zero; printf '\\377'"
     await scene.job("flood", kind="command", params={"shell": script}, runs_on=["web1"])
-    async with house(scene) as (_, url):
+    async with house(scene, replace(PATIENT, stale_after=10)) as (_, url):
         await agents.start("web1", [url])
         run = await scene.ended(await scene.queue.request("flood"), patience=60)
     text = await log_of(scene, run)

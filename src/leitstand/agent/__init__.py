@@ -1,6 +1,7 @@
 """The remote agent: carries out runs on a machine that reaches no database, only a web server."""
 
-from leitstand.agent.agent import Abilities, Agent
+from leitstand.agent.agent import Agent
+from leitstand.agent.bench import Abilities
 from leitstand.agent.client import RefusedError, ServerClient
 from leitstand.agent.configuration import AgentConfiguration
 

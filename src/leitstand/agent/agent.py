@@ -5,14 +5,13 @@ import os
 import random
 import socket
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
+from leitstand.agent.bench import Abilities, Bench
 from leitstand.agent.client import RefusedError, RejectedError, ServerClient
 from leitstand.agent.configuration import AgentConfiguration
 from leitstand.agent.outbox import Outbox
@@ -20,27 +19,18 @@ from leitstand.agent.pulse import HttpPulse, vouch
 from leitstand.agent.task_run import TaskRun
 from leitstand.agent_protocol import (
     POLL_WAIT,
-    Delivery,
-    End,
     Goodbye,
     Hello,
     Orders,
-    Poll,
     Welcome,
 )
 from leitstand.errors import LeitstandError, UnavailableError
 from leitstand.execution import (
     FENCE_SHARE,
-    Children,
     DocumentSpool,
     HaltReason,
     Heartbeat,
-    HeldRuns,
-    Kinds,
     News,
-    WorkerCall,
-    ending_of,
-    execute,
 )
 
 log = structlog.get_logger(__name__)
@@ -51,23 +41,11 @@ DEADLINE = 10.0
 LONGEST_PAUSE = 30.0
 """Seconds at most between two attempts while no server answers."""
 
-LAST_PATIENCE = 2.0
-"""Seconds after the grace for what is killed to end and for results to reach the disk."""
+FAREWELL = 3.0
+"""Seconds that a server has to take a goodbye; it is a courtesy."""
 
 STRANGER = ("NOT_REGISTERED", "UNKNOWN_INSTANCE")
 """Codes of servers that do not know this process (any more)."""
-
-
-@dataclass(frozen=True)
-class Abilities:
-    """The kinds of tasks that an agent takes, and by what it carries them out.
-
-    ``children`` must be those under which the executors of ``kinds`` start their processes.
-    """
-
-    kinds: Kinds
-    in_worker: WorkerCall
-    children: Children
 
 
 class Agent:
@@ -79,13 +57,10 @@ class Agent:
         self._configuration = configuration
         self._version = version
         self._abilities = abilities
-        self._runs = HeldRuns[TaskRun]()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._changed = asyncio.Event()
+        self._bench = Bench(abilities, configuration.slots)
         self._ended = asyncio.Event()
         self._refusal: RefusedError | None = None
-        self._spent: frozenset[int] = frozenset()
-        self.instance = ""
+        self._instance = ""
 
     async def run(self, stop: asyncio.Event) -> int:
         """Work until ``stop`` is set, then cancel what runs and end.
@@ -104,7 +79,7 @@ class Agent:
                 await _cancelled(recovering)
         if self._refusal is not None:
             raise self._refusal
-        return len(self._tasks)
+        return self._bench.left
 
     # -- one life: from a hello to the end -------------------------------------------------------
 
@@ -112,14 +87,14 @@ class Agent:
         welcome = await self._hello(client, stop)
         if welcome is None:
             return
-        self.instance = welcome.instance
+        self._instance = welcome.instance
         self._ended.clear()
         fence_after = welcome.stale_after * FENCE_SHARE
-        async with self._vouched_for(welcome, fence_after), _beside(outbox.report(self.instance)):
-            asking = asyncio.create_task(self._ask_on(client, outbox, fence_after))
-            await _first_of(stop, self._ended)
-            await _cancelled(asking)
-            await self._end_runs(HaltReason.SHUTDOWN if stop.is_set() else HaltReason.LEASE_LOST)
+        async with self._vouched_for(welcome, fence_after), _beside(outbox.report(self._instance)):
+            async with _beside(self._ask_on(client, outbox, fence_after)):
+                await _first_of(stop, self._ended)
+            reason = HaltReason.SHUTDOWN if stop.is_set() else HaltReason.LEASE_LOST
+            await self._bench.clear(reason, self._configuration.shutdown_grace)
         await self._goodbye(client)
 
     async def _hello(self, client: ServerClient, stop: asyncio.Event) -> Welcome | None:
@@ -158,7 +133,7 @@ class Agent:
         )
         heartbeat = Heartbeat(
             pulse,
-            self._runs,
+            self._bench.runs,
             welcome.heartbeat,
             fence_after,
             lambda news: loop.call_soon_threadsafe(self._told, news),
@@ -178,22 +153,11 @@ class Agent:
         self._ended.set()
 
     async def _goodbye(self, client: ServerClient) -> None:
-        held = frozenset(held.lease.run_id for held in self._runs)
+        goodbye = Goodbye(instance=self._instance, held=self._bench.held)
         try:
-            await client.tell("goodbye", Goodbye(instance=self.instance, held=held), DEADLINE)
+            await client.tell("goodbye", goodbye, FAREWELL)
         except LeitstandError as error:
             log.warning("cannot say goodbye", error=error.message)
-
-    async def _end_runs(self, reason: HaltReason) -> None:
-        """Stop all runs and wait until they are delivered, at most the grace; the rest is kept."""
-        for held in self._runs:
-            if held.executing:
-                held.stop(reason)
-        for patience in (self._configuration.shutdown_grace, LAST_PATIENCE):
-            if self._tasks:
-                await asyncio.wait(tuple(self._tasks), timeout=patience)
-            for task in tuple(self._tasks):
-                task.cancel()
 
     # -- tasks -----------------------------------------------------------------------------------
 
@@ -205,6 +169,7 @@ class Agent:
                 orders = await self._orders(client)
                 await self._follow(client, outbox, orders, fence_after)
                 pause = 0.2
+                continue
             except RefusedError as error:
                 self._refused(error)
                 return
@@ -214,28 +179,17 @@ class Agent:
                     self._ended.set()
                     return
                 log.warning("no control server has tasks", error=error.message)
-                await asyncio.sleep(_jittered(pause))
-                pause = min(2 * pause, LONGEST_PAUSE)
+            except Exception:  # what nobody foresaw may not leave the agent there, deaf
+                log.exception("asking for tasks failed unexpectedly")
+            await asyncio.sleep(_jittered(pause))
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _orders(self, client: ServerClient) -> Orders:
         """What the servers want; nothing when a run has ended meanwhile, so that there is room."""
-        self._changed.clear()
-        runs = list(self._runs)
-        busy = Counter(held.task.kind for held in runs)
-        poll = Poll(
-            instance=self.instance,
-            held=frozenset(held.lease.run_id for held in runs) | self._spent,
-            halted=frozenset(
-                held.lease.run_id
-                for held in runs
-                if held.stop_reason is not None or not held.executing
-            ),
-            full=frozenset(
-                kind for kind, count in busy.items() if count >= self._configuration.slots
-            ),
-        )
+        self._bench.changed.clear()
+        poll = self._bench.poll(self._instance)
         asking = asyncio.create_task(client.ask("tasks", poll, Orders, POLL_WAIT + DEADLINE))
-        changing = asyncio.create_task(self._changed.wait())
+        changing = asyncio.create_task(self._bench.changed.wait())
         try:
             await asyncio.wait((asking, changing), return_when=asyncio.FIRST_COMPLETED)
             return asking.result() if asking.done() else Orders()
@@ -246,62 +200,20 @@ class Agent:
     async def _follow(
         self, client: ServerClient, outbox: Outbox, orders: Orders, fence_after: float
     ) -> None:
-        for run_id in orders.cancelled:
-            held = self._runs.get(run_id)
-            if held is not None and held.executing and held.stop_reason is None:
-                held.stop(HaltReason.PERSON)
-        known = {held.lease.run_id for held in self._runs} | self._spent
-        new = [task for task in orders.tasks if task.claim.run not in known]
+        self._bench.cancel(orders.cancelled)
+        new = self._bench.new_of(orders.tasks)
         if not new:
             return
         # The answer may be old: what a heartbeat confirms now is ours for a while from now.
         sent = time.monotonic()
         leases = [task.claim.lease for task in new]
-        vouched = await vouch(client, self.instance, leases, DEADLINE)
+        vouched = await vouch(client, self._instance, leases, DEADLINE)
         for task in new:
             if task.claim.run in vouched.beaten:
-                self._begin(outbox, TaskRun(task, sent, fence_after, self._abilities.children))
+                held = TaskRun(task, self._instance, sent, fence_after, self._abilities.children)
+                self._bench.begin(held, outbox, self._refused)
             else:
                 log.warning("a task came too late", run=task.claim.run)
-
-    def _begin(self, outbox: Outbox, held: TaskRun) -> None:
-        self._runs.add(held)
-        task = asyncio.create_task(self._carry_out(outbox, held), name=f"run-{held.lease.run_id}")
-        held.attach(task)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _carry_out(self, outbox: Outbox, held: TaskRun) -> None:
-        instance, task = self.instance, held.task
-        reporter = outbox.open(held.lease)
-        try:
-            ending = await ending_of(
-                execute(
-                    self._abilities.kinds,
-                    self._abilities.in_worker,
-                    task.params,
-                    task.facts(),
-                    reporter,
-                )
-            )
-        finally:
-            held.ended()
-            outbox.close(held.lease)
-        delivery = Delivery(
-            instance=instance,
-            claim=task.claim,
-            end=End.of(ending, held.stop_reason),
-            reports=reporter.last_reports(),
-        )
-        try:
-            if not await outbox.deliver(delivery):
-                # The servers may believe that it is still to be done; it may not be done twice.
-                self._spent |= {held.lease.run_id}
-        except RefusedError as error:
-            self._refused(error)
-        finally:
-            self._runs.remove(held)
-            self._changed.set()
 
 
 def _jittered(pause: float) -> float:
@@ -313,7 +225,10 @@ async def _quietly(work: Coroutine[Any, Any, None]) -> None:
     try:
         await work
     except RefusedError as error:
-        log.warning("kept results could not be delivered yet", error=error.message)
+        log.warning("the servers refuse this agent", error=error.message)
+    except Exception:  # a fault in one of the duties may not be passed over
+        log.exception("a duty of the agent failed unexpectedly")
+        raise
 
 
 @asynccontextmanager

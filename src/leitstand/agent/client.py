@@ -64,6 +64,10 @@ class ServerClient:
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of all connections."""
         await self._client.aclose()
 
     async def ask(self, path: str, body: BaseModel, answer: type[A], deadline: float) -> A:
@@ -76,7 +80,9 @@ class ServerClient:
         try:
             return answer.model_validate_json(content)
         except ValidationError as error:
-            raise ServersAwayError(f"{self._servers[0]} does not answer as Leitstand") from error
+            raise ServersAwayError(
+                f"{mask_url(self._servers[0])} does not answer as Leitstand"
+            ) from error
 
     async def tell(self, path: str, body: BaseModel, deadline: float) -> bytes:
         """As ``ask``, for the answer as it came."""
@@ -89,7 +95,8 @@ class ServerClient:
             except ServersAwayError as error:
                 said.append(error.message)
             except TimeoutError:
-                said.append(f"{self._servers[0]} did not answer within {deadline:g} s")
+                server = mask_url(self._servers[0])
+                said.append(f"{server} did not answer within {deadline:g} s")
             self._servers.append(self._servers.pop(0))
         raise ServersAwayError("; ".join(said))
 
@@ -100,10 +107,10 @@ class ServerClient:
                 read = await _read(answer)
         except (httpx.HTTPError, ValueError, OSError) as error:
             said = mask_url(str(error)) or type(error).__name__
-            raise ServersAwayError(f"{server} cannot be reached: {said}") from error
+            raise ServersAwayError(f"{mask_url(server)} cannot be reached: {said}") from error
         if answer.is_success:
             return read
-        raise refusal(server, answer.status_code, read)
+        raise refusal(mask_url(server), answer.status_code, read)
 
 
 async def _read(answer: httpx.Response) -> bytes:

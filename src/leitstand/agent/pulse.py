@@ -42,7 +42,7 @@ class HttpPulse:
     async def disconnect(self) -> None:
         """See Pulse."""
         if self._client is not None:
-            await self._client.__aexit__()
+            await self._client.close()
             self._client = None
 
 

@@ -192,9 +192,7 @@ def judge(params: CommandParams, child: ChildResult, timeout: float | None) -> R
             remedy="Raise the job's timeout, or find out what the command waits for.",
         )
     if child.stop is not StopReason.NONE:
-        raise LeaseLostError(
-            f"{params.name()} was killed: this server could not prove that it still owns the run"
-        )
+        raise LeaseLostError(f"{params.name()} was killed: its lease could not be renewed in time")
     if child.signal is not None:
         raise killed(params, child, signal_name(child.signal))
     return judge_exit_code(params, child)

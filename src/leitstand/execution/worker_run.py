@@ -147,7 +147,7 @@ def result_of(
         raise outcome.error
     if child.stop is not StopReason.NONE:
         raise LeaseLostError(
-            f"the run of {kind} was killed: this server could not prove that it still owns it"
+            f"the run of {kind} was killed: its lease could not be renewed in time"
         )
     raise WorkerDiedError(
         f"the process that ran {kind} {_manner(child)} before it had a result",
