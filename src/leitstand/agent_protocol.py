@@ -10,7 +10,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from leitstand.errors import FailureClass, LeitstandError
-from leitstand.execution import Ending, HaltReason, Lease, Result, RunFacts
+from leitstand.execution import Ending, HaltReason, Lease, Result, RunFacts, cleaned
 from leitstand.masking import mask_url
 
 API = "/api/v1/agent"
@@ -176,7 +176,12 @@ class End(Body):
             error = LeitstandError(said, code="EXECUTION_FAILED")
         document = error and {**error.as_dict(), "class": error.failure_class.value}
         result = ending.result and {**vars(ending.result), "result": dict(ending.result.result)}
-        return cls(cancelled=ending.cancelled, halted=halted, error=document, result=result)
+        return cls(
+            cancelled=ending.cancelled,
+            halted=halted,
+            error=cleaned(document),
+            result=cleaned(result),
+        )
 
     def ending(self) -> Ending:
         """The reverse of ``of``; raises ValueError, TypeError or KeyError for what is none."""

@@ -3,9 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leitstand.agent.bench import sayable
 from leitstand.agent.outgoing_log import OutgoingLog
-from leitstand.agent_protocol import TEXT_LIMIT, Report
-from leitstand.execution import Lease
+from leitstand.agent_protocol import TEXT_LIMIT, End, Report
+from leitstand.execution import Ending, Lease, Result
 from leitstand.execution.log_buffer import LINE_LIMIT, RUN_LIMIT
 
 
@@ -58,6 +59,31 @@ def test_pieces_are_whole_lines_of_bounded_size() -> None:
     assert last.text == "[16 more lines were not kept]"
     assert stored.end <= RUN_LIMIT
     assert all(set(line) <= set("0123456789") for line in stored.pieces)
+
+
+def test_what_cannot_be_said_is_replaced() -> None:
+    """Lone surrogates have no encoding; a number of characters stays what it is."""
+    outgoing = OutgoingLog(Lease(1, 2))
+    outgoing.log("a\ud800b")
+    outgoing.progress(float("nan"), "\udcff")
+    (report,) = outgoing.last_reports()[:1]
+    assert report.text == "a?b"
+    assert [r.progress for r in outgoing.last_reports()] == []
+    again = OutgoingLog(Lease(1, 2))
+    again.progress(float("nan"), "\udcff")
+    said = again.next_report()
+    assert said is not None
+    assert said.progress == (None, "\\udcff")
+    assert Report.model_validate_json(said.model_dump_json()) == said
+
+
+def test_a_result_that_json_cannot_say_is_an_error() -> None:
+    odd = End.of(Ending(result=Result(result={"a": object()})), None)
+    assert sayable(odd).error is not None
+    names = End.of(Ending(result=Result(result={"\ud800": ["\udcff", float("inf")]})), None)
+    assert sayable(names) == names
+    assert names.result is not None
+    assert names.result["result"] == {"\\ud800": ["\\udcff", None]}
 
 
 def test_progress_alone_is_news() -> None:

@@ -9,8 +9,10 @@ from leitstand.agent.client import RefusedError
 from leitstand.agent.outbox import Outbox
 from leitstand.agent.task_run import TaskRun
 from leitstand.agent_protocol import Delivery, End, Poll, Task
+from leitstand.errors import LeitstandError
 from leitstand.execution import (
     Children,
+    Ending,
     HaltReason,
     HeldRuns,
     Kinds,
@@ -131,6 +133,19 @@ class Bench:
         return Delivery(
             instance=held.instance,
             claim=task.claim,
-            end=End.of(ending, held.stop_reason),
+            end=sayable(End.of(ending, held.stop_reason)),
             reports=reporter.last_reports(),
         )
+
+
+def sayable(end: End) -> End:
+    """The end as it is, or the error that it cannot be written: a kind may return anything."""
+    try:
+        end.model_dump_json()
+    except ValueError as error:
+        unwritable = LeitstandError(
+            f"the work was done, but its result cannot be written as JSON: {error}",
+            code="RESULT_NOT_STORED",
+        )
+        return End.of(Ending(error=unwritable), None)
+    return end

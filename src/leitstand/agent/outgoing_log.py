@@ -1,7 +1,7 @@
 """The part of a run's log that the servers have not confirmed yet, and where it begins."""
 
 from leitstand.agent_protocol import TEXT_LIMIT, Claim, Report
-from leitstand.execution import Lease, LogBuffer
+from leitstand.execution import Lease, LogBuffer, cleaned
 
 
 class OutgoingLog(LogBuffer):
@@ -49,12 +49,15 @@ class OutgoingLog(LogBuffer):
 
     def _report(self, progress: tuple[float | None, str | None] | None) -> Report:
         return Report(
-            claim=self._claim, position=self._position, text=self._piece, progress=progress
+            claim=self._claim,
+            position=self._position,
+            text=self._piece,
+            progress=cleaned(progress),
         )
 
     def _gather(self, final: bool) -> None:
         if text := self.take_text(final):
-            self._waiting += text.split("\n")
+            self._waiting += text.encode("utf-8", "replace").decode().split("\n")
         self._cut()
 
     def _cut(self) -> None:

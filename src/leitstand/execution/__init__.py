@@ -22,6 +22,7 @@ from leitstand.execution.kinds import Kinds, third_party_executors, validation_s
 from leitstand.execution.log_buffer import RUN_LIMIT, LogBuffer
 from leitstand.execution.output import storable
 from leitstand.execution.spool import DocumentSpool
+from leitstand.execution.worker_protocol import cleaned
 from leitstand.execution.worker_run import run_in_worker
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Result",
     "RunFacts",
     "WorkerCall",
+    "cleaned",
     "ending_of",
     "execute",
     "interruptible",

@@ -107,21 +107,25 @@ def decode(line: bytes) -> Message | None:
     Its texts can be stored: a file name that is not UTF-8 makes its way into many an error.
     """
     try:
-        return _message(_cleaned(json.loads(line)))
+        return _message(cleaned(json.loads(line)))
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def _cleaned(value: object) -> object:
+def cleaned(value: Any) -> Any:  # noqa: ANN401 -- whatever JSON can say
+    """``value`` with texts and numbers that others can read and PostgreSQL can store.
+
+    Bytes that are no text become ``\\xNN``, numbers that JSON does not have null.
+    """
     match value:
         case str(text):
             return storable(text.encode("utf-8", "backslashreplace"))
-        case list(values):
-            return [_cleaned(each) for each in values]
+        case list(values) | tuple(values):
+            return [cleaned(each) for each in values]
         case float(number) if not math.isfinite(number):  # JSON as others know it has none
             return None
         case dict(fields):
-            return {_cleaned(name): _cleaned(each) for name, each in fields.items()}
+            return {cleaned(name): cleaned(each) for name, each in fields.items()}
     return value
 
 
