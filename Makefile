@@ -12,11 +12,12 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint lint-style lint-types lint-imports lint-sql pytest bench chaos schema clean
+.PHONY: packages-run packages-test
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\): .*## \(.*\)/make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
-run: $(VENV)/run.stamp ## set everything up and start Leitstand (options: make run ARGS="--config FILE")
+run: $(VENV)/run.stamp packages-run ## set everything up and start Leitstand (options: make run ARGS="--config FILE")
 	@exec $(VENV)/bin/leitstand serve $(ARGS)
 
 test: lint pytest ## all checks and all tests (some: make test TESTS=tests/jobs)
@@ -52,9 +53,12 @@ lint-sql: $(VENV)/dev.stamp
 
 # The tests' directories go below one of their own, which vanishes with them. Its path is short:
 # a PostgreSQL socket's may have 107 bytes.
-pytest: $(VENV)/dev.stamp
+pytest: $(VENV)/dev.stamp packages-test
 	@place=$$(mktemp -d /tmp/ls-XXXXXX) && trap 'rm -rf "$$place"' EXIT && \
 	$(VENV)/bin/pytest -q --no-header -n 2 -p no:cacheprovider --basetemp "$$place/t" $(TESTS)
+
+packages-run packages-test: packages-%:
+	@scripts/system-packages $*
 
 $(VENV)/run.stamp: requirements.lock pyproject.toml scripts/environment
 	@scripts/environment requirements.lock

@@ -1,23 +1,33 @@
 """The archive as the settings want it, and its job kinds."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from leitstand.address import check_conninfo
 from leitstand.archive import (
     ArchiveSettings,
+    Drill,
     DrillLedger,
     DrillSettings,
     ExpectedAnswer,
+    ObjectArchive,
+    ObjectBackupKind,
+    ObjectCheckKind,
+    ObjectDrill,
+    ObjectLedger,
+    ObjectRepository,
+    ObjectRotateKind,
     Policy,
     PostgresBackup,
     PostgresRotate,
     PostgresVerify,
     RestoreDrill,
+    drill_objects,
 )
 from leitstand.execution import Executor
 from leitstand.settings import Settings
+from leitstand.store.account import server_account
 from leitstand.store.database import Database
 from leitstand.store.embedded import EmbeddedServer
 
@@ -42,6 +52,32 @@ def archive_settings(settings: Settings) -> ArchiveSettings:
     )
 
 
+def object_repository(settings: Settings) -> ObjectRepository:
+    """Where snapshots of objects are, in the archive's own terms."""
+    objects = settings.backup.objects
+    return ObjectRepository(
+        location=objects.repository,
+        password=objects.password.get_secret_value(),
+        home=settings.server.data_dir,
+        program=objects.program,
+        timeout=objects.timeout,
+        keep=objects.keep_snapshots,
+    )
+
+
+def object_archive(settings: Settings, database: Database) -> ObjectArchive:
+    """The repository of objects with its ledger on ``database``."""
+    repository = object_repository(settings)
+    return ObjectArchive(repository, ObjectLedger(database), DrillLedger(database))
+
+
+def object_drill(settings: Settings, snapshot: str | None) -> ObjectDrill:
+    """A drill of objects as configured, of ``snapshot`` or the newest."""
+    archive = archive_settings(settings)
+    scratch = archive.drill_scratch(server_account())  # the same directory as the database's drills
+    return ObjectDrill(scratch, archive.drill.phase_timeout, snapshot)
+
+
 def archive_executors(settings: Settings) -> list[Executor[Any]]:
     """The archive's job kinds; what they need of the outside they open when they run."""
     archive = archive_settings(settings)
@@ -52,15 +88,32 @@ def archive_executors(settings: Settings) -> list[Executor[Any]]:
             yield conninfo
 
     @asynccontextmanager
-    async def open_ledger() -> AsyncIterator[DrillLedger]:
+    async def open_database() -> AsyncIterator[Database]:
         async with control_server_address(settings) as conninfo, Database(conninfo) as database:
+            yield database
+
+    @asynccontextmanager
+    async def open_ledger() -> AsyncIterator[DrillLedger]:
+        async with open_database() as database:
             yield DrillLedger(database)
+
+    @asynccontextmanager
+    async def open_objects() -> AsyncIterator[ObjectArchive]:
+        async with open_database() as database:
+            yield object_archive(settings, database)
+
+    async def run_object_drill(snapshot: str | None, say: Callable[[str], None]) -> Drill:
+        async with open_objects() as objects:
+            return await drill_objects(object_drill(settings, snapshot), objects, say)
 
     return [
         PostgresBackup(archive, open_source),
         PostgresVerify(archive),
         PostgresRotate(archive),
-        RestoreDrill(archive, open_ledger),
+        RestoreDrill(archive, open_ledger, run_object_drill),
+        ObjectBackupKind(open_objects),
+        ObjectCheckKind(open_objects),
+        ObjectRotateKind(open_objects),
     ]
 
 

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from leitstand.address import check_conninfo
-from leitstand.app.archive_wiring import archive_executors, archive_settings
-from leitstand.archive import ArchiveSettings, DrillLedger
+from leitstand.app.archive_wiring import archive_executors, archive_settings, object_archive
+from leitstand.archive import ArchiveSettings, DrillLedger, ObjectArchive
 from leitstand.execution import (
     Children,
     CommandExecutor,
@@ -56,6 +56,7 @@ class Control:
     credentials: CredentialLedger
     drills: DrillLedger
     archive: ArchiveSettings
+    objects: ObjectArchive
 
     @property
     def window_source(self) -> WindowSource:
@@ -132,4 +133,5 @@ def _put_together(
         credentials=CredentialLedger(database),
         drills=drills,
         archive=archive,
+        objects=object_archive(loaded.settings, database),
     )

@@ -14,7 +14,13 @@ from leitstand.app.ending import Ending
 from leitstand.app.jobs_as_code import apply_configuration
 from leitstand.app.status import gather_status
 from leitstand.app.worker_call import worker_call
-from leitstand.archive import BackupMetrics, DrillMetrics, GenerationState, list_generations
+from leitstand.archive import (
+    BackupMetrics,
+    DrillMetrics,
+    GenerationState,
+    ObjectMetrics,
+    list_generations,
+)
 from leitstand.health import Check, Readiness
 from leitstand.health.checks import loop_alive, room_for_backups
 from leitstand.jobs import (
@@ -137,6 +143,7 @@ def _site(control: Control, server: ControlServer, api: APIRouter) -> Site:
             JobMetrics(control.jobs, control.queue, control.servers, server),
             DrillMetrics(control.drills),
             BackupMetrics(control.archive),
+            ObjectMetrics(control.objects),
         ]
     )
     address = settings.server.address[0]

@@ -1,4 +1,4 @@
-"""Backups of PostgreSQL, and the proof that they come back."""
+"""Backups of PostgreSQL and of objects, and the proof that they come back."""
 
 from leitstand.archive.backup_metrics import BackupMetrics
 from leitstand.archive.drills.copy_check import ExpectedAnswer
@@ -7,6 +7,34 @@ from leitstand.archive.drills.drill_ledger import DrillLedger
 from leitstand.archive.drills.drill_metrics import DrillMetrics
 from leitstand.archive.drills.newest_drill import drill_database
 from leitstand.archive.kinds import PostgresBackup, PostgresRotate, PostgresVerify, RestoreDrill
+from leitstand.archive.objects.listing import ListedSnapshot, SnapshotState, list_snapshots
+from leitstand.archive.objects.object_archive import ObjectArchive
+from leitstand.archive.objects.object_backup import ObjectBackup, back_up_objects
+from leitstand.archive.objects.object_check import CheckRequest, CheckResult, check_objects
+from leitstand.archive.objects.object_drill import (
+    KnownObject,
+    ObjectDrill,
+    SampleSource,
+    drill_objects,
+)
+from leitstand.archive.objects.object_kinds import (
+    ObjectBackupKind,
+    ObjectCheckKind,
+    ObjectRotateKind,
+    backup_lines,
+)
+from leitstand.archive.objects.object_ledger import ObjectLedger
+from leitstand.archive.objects.object_metrics import ObjectMetrics
+from leitstand.archive.objects.object_repository import ObjectRepository
+from leitstand.archive.objects.object_restore import (
+    ObjectRestore,
+    RestoredObjects,
+    restore_objects,
+)
+from leitstand.archive.objects.object_rotation import ObjectRotation, rotate_objects
+from leitstand.archive.objects.opening import OpenRepository, open_repository
+from leitstand.archive.objects.restic import Restic
+from leitstand.archive.objects.snapshot import SHOWN
 from leitstand.archive.postgres.backup import (
     BackupResult,
     Repository,
@@ -26,10 +54,13 @@ from leitstand.archive.verification import NEWEST, verify_chosen
 
 __all__ = [
     "NEWEST",
+    "SHOWN",
     "ArchiveSettings",
     "BackupMetrics",
     "BackupProgress",
     "BackupResult",
+    "CheckRequest",
+    "CheckResult",
     "Drill",
     "DrillKind",
     "DrillLedger",
@@ -38,22 +69,48 @@ __all__ = [
     "ExpectedAnswer",
     "Generation",
     "GenerationState",
+    "KnownObject",
+    "ListedSnapshot",
     "MaterialiseProgress",
     "Materialised",
+    "ObjectArchive",
+    "ObjectBackup",
+    "ObjectBackupKind",
+    "ObjectCheckKind",
+    "ObjectDrill",
+    "ObjectLedger",
+    "ObjectMetrics",
+    "ObjectRepository",
+    "ObjectRestore",
+    "ObjectRotateKind",
+    "ObjectRotation",
+    "OpenRepository",
     "Policy",
     "PostgresBackup",
     "PostgresRotate",
     "PostgresVerify",
     "Repository",
+    "Restic",
     "RestoreDrill",
     "RestoreRequest",
+    "RestoredObjects",
+    "SampleSource",
+    "SnapshotState",
     "Source",
     "Verdict",
     "VerifyProgress",
+    "back_up_objects",
+    "backup_lines",
+    "check_objects",
     "drill_database",
+    "drill_objects",
     "list_generations",
+    "list_snapshots",
+    "open_repository",
     "restore_generation",
+    "restore_objects",
     "rotate",
+    "rotate_objects",
     "take_full",
     "take_incremental",
     "verify_chosen",

@@ -11,7 +11,10 @@ import errno
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+
+import structlog
 
 from leitstand.archive.postgres.durable import sync_path
 from leitstand.errors import ConflictError
@@ -21,6 +24,7 @@ _RENAME_EXCHANGE = 2
 """Both from linux/fcntl.h and linux/fs.h."""
 
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
+log = structlog.get_logger(__name__)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -58,6 +62,28 @@ _REMEDIES = {
     errno.ENOTEMPTY: "Something was written there meanwhile; choose an empty or new directory.",
     errno.EEXIST: "Something was written there meanwhile; choose an empty or new directory.",
 }
+
+
+def take_over_all(moves: Iterable[tuple[Path, Path]], *, replace: bool) -> None:
+    """``take_over`` for pairs of fresh directory and target: all or none; then drop old content.
+
+    Raises TakeoverError, or what interrupts it; every target is as it was then.
+    """
+    done: list[tuple[Path, Path, Path | None]] = []
+    try:
+        for fresh, target in moves:
+            done.append((fresh, target, take_over(fresh, target, replace=replace)))
+    except BaseException:
+        for fresh, target, old in reversed(done):
+            if old is not None:
+                exchange(old, target)
+            else:
+                target.rename(fresh)
+        raise
+    for _, target, old in done:
+        problem = discard(old) if old is not None else None
+        if problem is not None:
+            log.warning("old content not removed", target=str(target), problem=problem)
 
 
 def exchange(first: Path, second: Path) -> Path:

@@ -1,11 +1,12 @@
 """The archive's job kinds; each runs in a process of its own, since its work blocks."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import model_validator
 
+from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.drills.drill_ledger import DrillLedger
 from leitstand.archive.drills.newest_drill import drill_database
 from leitstand.archive.postgres.backup import BackupResult, take_full, take_incremental
@@ -23,6 +24,9 @@ OpenSource = Callable[[], AbstractAsyncContextManager[str]]
 
 OpenLedger = Callable[[], AbstractAsyncContextManager[DrillLedger]]
 """Gives the history of drills."""
+
+RunObjectDrill = Callable[[str | None, Callable[[str], None]], Awaitable[Drill]]
+"""Drills a snapshot of objects (None: the newest), telling each phase."""
 
 REASONS = 10
 """How many reasons of a partial result are kept."""
@@ -150,10 +154,17 @@ class PostgresRotate:
 
 
 class DrillParams(Params):
-    """What to drill: the newest generation unless one is named."""
+    """What to drill: the newest generation, or snapshot of objects, unless one is named."""
 
-    kind: Literal["database"] = "database"
-    generation: str | None = Field(default=None)
+    kind: DrillKind = DrillKind.DATABASE
+    generation: str | None = None
+    snapshot: str | None = None
+
+    @model_validator(mode="after")
+    def _names_its_kind(self) -> Self:
+        if (self.generation if self.kind is DrillKind.OBJECTS else self.snapshot) is not None:
+            raise ValueError("a drill of the database has a 'generation', of objects a 'snapshot'")
+        return self
 
 
 class RestoreDrill:
@@ -163,9 +174,12 @@ class RestoreDrill:
     params: ClassVar[type[Params]] = DrillParams
     isolation: ClassVar[Isolation] = Isolation.WORKER
 
-    def __init__(self, archive: ArchiveSettings, open_ledger: OpenLedger) -> None:
+    def __init__(
+        self, archive: ArchiveSettings, open_ledger: OpenLedger, objects: RunObjectDrill
+    ) -> None:
         self._archive = archive
         self._open_ledger = open_ledger
+        self._objects = objects
 
     async def execute(self, params: DrillParams, run: RunFacts, reporter: Reporter) -> Result:
         """Drill and record; raises DrillFailedError with the drill's detail."""
@@ -174,19 +188,30 @@ class RestoreDrill:
             reporter.progress(message=phase)
             reporter.log(f"phase: {phase}")
 
-        with interruptible():
-            drill = drill_database(self._archive, params.generation, say)
+        drill = await self._drill(params, say)
         async with self._open_ledger() as ledger:
             await ledger.record(drill)
         if not drill.success:
             raise DrillFailedError(
                 f"the restore drill of {drill.source or 'the newest backup'} failed",
                 detail=drill.detail,
-                remedy="Take a full backup now, and find out what damaged this one.",
+                remedy=_REMEDIES[drill.kind],
             )
         reporter.log(drill.detail)
         shown = {**drill.as_dict(), "timestamp": drill.timestamp.isoformat()}
         return Result(objects_processed=1, result=shown)
+
+    async def _drill(self, params: DrillParams, say: Callable[[str], None]) -> Drill:
+        if params.kind is DrillKind.OBJECTS:
+            return await self._objects(params.snapshot, say)
+        with interruptible():
+            return drill_database(self._archive, params.generation, say)
+
+
+_REMEDIES = {
+    DrillKind.DATABASE: "Take a full backup now, and find out what damaged this one.",
+    DrillKind.OBJECTS: "leitstand backup objects check --read-data says what is damaged.",
+}
 
 
 def require_sound(verdicts: list[Verdict]) -> None:

@@ -1,4 +1,4 @@
-"""`leitstand backup`: backups of PostgreSQL, taken, verified, rotated and listed."""
+"""`leitstand backup`: backups of PostgreSQL, taken, verified, rotated, listed; and of objects."""
 
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from leitstand.archive import (
     take_incremental,
     verify_chosen,
 )
+from leitstand.cli.backup_objects import objects
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
@@ -28,6 +29,7 @@ from leitstand.execution import interruptible
 app = Commands("backup", "Backups: make, verify, rotate and list them.")
 postgres = Commands("postgres", "Backups of PostgreSQL.")
 app.add_typer(postgres)
+app.add_typer(objects)
 
 
 @postgres.command("full")

@@ -1,43 +1,51 @@
 """`leitstand drill`: proves that a backup comes back."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from leitstand.app.archive_wiring import object_drill
 from leitstand.app.control import open_control
-from leitstand.archive import Drill, DrillKind, drill_database
+from leitstand.archive import Drill, DrillKind, drill_database, drill_objects
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.output import details
 from leitstand.cli.table import Table
 from leitstand.display import moment, seconds
+from leitstand.errors import UsageError
 from leitstand.execution import interruptible
 
 app = Commands("drill", "Restore drills: run one now, see the results.")
 
 
-class Drillable(StrEnum):
-    """What can be drilled."""
-
-    DATABASE = "database"
-
-
 @app.command("run")
 async def run_drill(
     call: Invocation,
-    kind: Annotated[Drillable, typer.Option("--kind", help="What to restore.")] = (
-        Drillable.DATABASE
+    kind: Annotated[DrillKind, typer.Option("--kind", help="What to restore.")] = (
+        DrillKind.DATABASE
     ),
     generation: Annotated[
         str | None, typer.Option("--generation", metavar="GEN", help="Not the newest, but this.")
     ] = None,
+    snapshot: Annotated[
+        str | None, typer.Option("--snapshot", metavar="SNAP", help="The same for objects.")
+    ] = None,
 ) -> ExitCode:
-    """Restore a backup to an isolated place, start it, ask it for answers, remove it."""
+    """Restore a backup to an isolated place, prove that it is sound, remove it."""
+    if (generation if kind is DrillKind.OBJECTS else snapshot) is not None:
+        raise UsageError("--generation is for --kind database, --snapshot for --kind objects")
     async with open_control(call.loaded) as control:
         with call.output.progress(f"{kind.value} drill") as show, interruptible():
-            drill = drill_database(control.archive, generation, lambda phase: show(None, phase))
+
+            def say(phase: str) -> None:
+                show(None, phase)
+
+            if kind is DrillKind.OBJECTS:
+                wanted = object_drill(call.settings, snapshot)
+                drill = await drill_objects(wanted, control.objects, say)
+            else:
+                drill = drill_database(control.archive, generation, say)
         await control.drills.record(drill)
     call.output.show(drill.as_dict(), details(_facts(drill)))
     return ExitCode.DONE if drill.success else ExitCode.FAILURE

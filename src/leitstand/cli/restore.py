@@ -7,17 +7,21 @@ from typing import Annotated
 
 import typer
 
-from leitstand.app.archive_wiring import archive_settings
+from leitstand.app.archive_wiring import archive_settings, object_repository
 from leitstand.archive import (
+    SHOWN,
     Materialised,
     MaterialiseProgress,
+    ObjectRestore,
+    RestoredObjects,
     RestoreRequest,
     restore_generation,
+    restore_objects,
 )
 from leitstand.cli.commands import Commands
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.output import details
-from leitstand.display import moment, seconds
+from leitstand.display import moment, seconds, size
 from leitstand.errors import UsageError
 from leitstand.store.account import Account, server_account
 
@@ -54,6 +58,38 @@ def database(
 
         made = restore_generation(request, archive_settings(call.settings), account, report)
     call.output.show(_document(made, account), details(_for_people(made, account)))
+
+
+@app.command("objects")
+async def objects(
+    call: Invocation,
+    snapshot: Annotated[str, typer.Argument(metavar="SNAP", help="A snapshot, or 'newest'.")],
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="The directory to make.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace what is in TARGET, once the restore is done.")
+    ] = False,
+) -> None:
+    """Restore a snapshot of objects; on any failure TARGET stays as it was."""
+    restore_log = archive_settings(call.settings).restore_log
+    restore = ObjectRestore(snapshot, target, restore_log, force)
+    with call.output.progress("restore") as show:
+        restored = await restore_objects(restore, object_repository(call.settings), show)
+    call.output.show(restored.as_dict(), details(_of_objects(restored)))
+
+
+def _of_objects(restored: RestoredObjects) -> list[tuple[str, object]]:
+    count, unpacked = restored.unpacked.found, restored.unpacked
+    phases = ", ".join(f"{name} {seconds(value)}" for name, value in restored.phases.items())
+    lost = unpacked.owners_lost
+    owners = f"{lost} are not as they were: only root can give files away" if lost else "kept"
+    return [
+        ("restored", restored.snapshot.id[:SHOWN] + (" (partial)" * restored.snapshot.is_partial)),
+        ("to", restored.target),
+        ("as it was at", f"{moment(restored.taken_at)} UTC"),
+        ("files", f"{count.files} with {size(count.bytes)}"),
+        ("owners", owners),
+        ("took", phases),
+    ]
 
 
 def _document(made: Materialised, owner: Account) -> dict[str, object]:

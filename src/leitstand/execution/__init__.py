@@ -4,7 +4,8 @@ Nothing here knows of schedules or the database, so a worker process starts quic
 """
 
 from leitstand.execution.carry_out import Ending, WorkerCall, ending_of, execute
-from leitstand.execution.child_handle import Children
+from leitstand.execution.child import ChildResult, ChildSpec
+from leitstand.execution.child_handle import ChildHandle, Children
 from leitstand.execution.command import CommandExecutor
 from leitstand.execution.executor import Executor, Isolation, Params, Reporter, Result, RunFacts
 from leitstand.execution.heartbeat import (
@@ -21,6 +22,7 @@ from leitstand.execution.interruption import interruptible
 from leitstand.execution.kinds import Kinds, third_party_executors, validation_sentence
 from leitstand.execution.log_buffer import RUN_LIMIT, LogBuffer
 from leitstand.execution.output import storable
+from leitstand.execution.process import run_child
 from leitstand.execution.spool import DocumentSpool
 from leitstand.execution.worker_protocol import cleaned
 from leitstand.execution.worker_run import run_in_worker
@@ -30,6 +32,9 @@ __all__ = [
     "FENCE_SHARE",
     "RUN_LIMIT",
     "Beat",
+    "ChildHandle",
+    "ChildResult",
+    "ChildSpec",
     "Children",
     "CommandExecutor",
     "DocumentSpool",
@@ -55,6 +60,7 @@ __all__ = [
     "ending_of",
     "execute",
     "interruptible",
+    "run_child",
     "run_in_worker",
     "storable",
     "third_party_executors",

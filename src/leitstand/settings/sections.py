@@ -151,6 +151,8 @@ class ObjectBackupSettings(Section):
     repository: str = "var/backups/objects"
     password: SecretStr = SecretStr("")
     keep_snapshots: Kept = 7
+    program: str = ""
+    timeout: Deadline = 86400.0
 
 
 class BackupSettings(Section):

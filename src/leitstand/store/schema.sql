@@ -177,6 +177,45 @@ ALTER TABLE public.non_runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE public.object_checks (
+    id bigint NOT NULL,
+    repository text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    slice integer,
+    slices integer,
+    ok boolean NOT NULL,
+    findings jsonb DEFAULT '[]'::jsonb NOT NULL,
+    CONSTRAINT object_checks_check CHECK ((((slice IS NULL) AND (slices IS NULL)) OR ((slice >= 1) AND (slice <= slices))))
+);
+
+ALTER TABLE public.object_checks ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.object_checks_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.object_repositories (
+    location text NOT NULL,
+    repository text NOT NULL,
+    seen_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.object_snapshots (
+    repository text NOT NULL,
+    snapshot text NOT NULL,
+    taken_at timestamp with time zone NOT NULL,
+    complete boolean NOT NULL,
+    files bigint,
+    bytes bigint,
+    filled text[] DEFAULT '{}'::text[] NOT NULL,
+    problems jsonb DEFAULT '[]'::jsonb NOT NULL,
+    removed_at timestamp with time zone
+);
+
 CREATE TABLE public.run_logs (
     id bigint NOT NULL,
     run_id bigint NOT NULL,
@@ -314,6 +353,15 @@ ALTER TABLE ONLY public.modules
 ALTER TABLE ONLY public.non_runs
     ADD CONSTRAINT non_runs_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.object_checks
+    ADD CONSTRAINT object_checks_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.object_repositories
+    ADD CONSTRAINT object_repositories_pkey PRIMARY KEY (location);
+
+ALTER TABLE ONLY public.object_snapshots
+    ADD CONSTRAINT object_snapshots_pkey PRIMARY KEY (repository, snapshot);
+
 ALTER TABLE ONLY public.run_logs
     ADD CONSTRAINT run_logs_pkey PRIMARY KEY (id);
 
@@ -337,6 +385,8 @@ CREATE INDEX module_credentials_of_module ON public.module_credentials USING btr
 CREATE INDEX non_runs_of_job ON public.non_runs USING btree (job_id, scheduled_at DESC);
 
 CREATE INDEX non_runs_recorded ON public.non_runs USING btree (recorded_at);
+
+CREATE INDEX object_checks_of_repository ON public.object_checks USING btree (repository, id DESC);
 
 CREATE INDEX run_logs_of_run ON public.run_logs USING btree (run_id, id);
 

@@ -4,10 +4,9 @@ Everything blocks: run it in a worker process. The recovery time that is reporte
 recovery would do (verify and unpack, combine, start, first answer), not the further checks.
 """
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from leitstand.archive.drills.copy_check import (
 from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.drills.drill_room import drill_room
 from leitstand.archive.drills.isolated_server import isolated_server
+from leitstand.archive.drills.stopwatch import Say, Stopwatch
 from leitstand.archive.postgres.materialise import Materialised, materialise
 from leitstand.errors import LeitstandError
 from leitstand.store.account import Account
@@ -27,14 +27,6 @@ from leitstand.store.binaries import Binaries
 from leitstand.store.cluster import Cluster
 
 DETAIL_LIMIT = 2000
-
-Say = Callable[[str], None]
-
-
-class PhaseTimeoutError(LeitstandError):
-    """A phase of a drill took longer than it may."""
-
-    code = "DRILL_TIMEOUT"
 
 
 @dataclass(frozen=True)
@@ -51,37 +43,6 @@ class DatabaseDrill:
     queries: Sequence[ExpectedAnswer] = ()
     phase_timeout: float = 3600.0
     amcheck: bool = True
-
-
-@dataclass
-class Stopwatch:
-    """Seconds of each phase, and the deadline of the one that is going on."""
-
-    timeout: float
-    say: Say
-    phases: dict[str, float] = field(default_factory=dict)
-    _name: str = ""
-    _until: float = 0.0
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[float]:
-        """Time a phase; gives the seconds that it may take."""
-        self.say(name)
-        self._name, began = name, time.monotonic()
-        self._until = began + self.timeout
-        try:
-            yield self.timeout
-        finally:
-            self.phases[name] = round(time.monotonic() - began, 3)
-
-    def check(self, *_: object) -> None:
-        """Raise PhaseTimeoutError when the phase that is going on is overdue."""
-        if time.monotonic() > self._until:
-            raise PhaseTimeoutError(f"the phase {self._name!r} took longer than {self.timeout:g} s")
-
-    def total(self, *names: str) -> float:
-        """Seconds of the phases ``names`` that took place."""
-        return round(sum(self.phases.get(name, 0.0) for name in names), 3)
 
 
 RECOVERY = ("unpack", "combine", "start", "answer")

@@ -1,5 +1,7 @@
 """The ledger of drills: append-only; the only code that touches the table ``drills``."""
 
+from datetime import datetime
+
 from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.execution import storable
 from leitstand.store.database import Database, load_queries
@@ -47,3 +49,9 @@ class DrillLedger:
         async with self._database.connection() as connection:
             rows = queries.failure_counts(connection)
             return {DrillKind(row["kind"]): row["failures"] async for row in rows}
+
+    async def passed(self, kind: DrillKind) -> dict[str, datetime]:
+        """When each source last passed a drill."""
+        async with self._database.connection() as connection:
+            rows = queries.passed(connection, kind=kind)
+            return {row["source"]: row["finished_at"] async for row in rows}

@@ -23,3 +23,11 @@ SELECT
 FROM drills
 WHERE NOT success
 GROUP BY kind;
+
+-- name: passed
+SELECT
+    source,
+    max(finished_at) AS finished_at
+FROM drills
+WHERE kind = :kind AND success
+GROUP BY source;

@@ -5,9 +5,11 @@ directory that holds the name is afterwards. The programs' own synchronisation i
 Leitstand verifies first, so that the disk writes while the processor checks.
 """
 
+import ctypes
 import os
 from pathlib import Path
 
+_libc = ctypes.CDLL(None, use_errno=True)
 _READ = os.O_RDONLY | os.O_CLOEXEC
 
 
@@ -30,6 +32,20 @@ def sync_path(path: Path) -> None:
     descriptor = os.open(path, _READ)
     try:
         os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_file_system(directory: Path) -> None:
+    """Synchronise the whole file system of ``directory`` (syncfs(2)); raises OSError.
+
+    For trees whose files cannot be opened one by one: without permission, pipes, devices.
+    """
+    descriptor = os.open(directory, _READ | os.O_DIRECTORY)
+    try:
+        if _libc.syncfs(descriptor) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(directory))
     finally:
         os.close(descriptor)
 

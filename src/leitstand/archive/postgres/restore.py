@@ -11,7 +11,7 @@ from pathlib import Path
 
 import structlog
 
-from leitstand.archive.atomic import discard, exchange, take_over
+from leitstand.archive.atomic import take_over_all
 from leitstand.archive.fresh_directory import fresh_directory
 from leitstand.archive.postgres.materialise import (
     Materialised,
@@ -20,9 +20,8 @@ from leitstand.archive.postgres.materialise import (
     source_name,
     stages_upto,
 )
-from leitstand.archive.restore_log import logged_restore
+from leitstand.archive.restore_call import restore_call
 from leitstand.archive.restore_target import TargetRefusedError, checked_target
-from leitstand.errors import FailureClass, LeitstandError
 from leitstand.store.account import Account
 from leitstand.store.binaries import Binaries
 from leitstand.store.cluster import Cluster
@@ -31,13 +30,6 @@ KIND = "database"
 TABLESPACES_SUFFIX = ".tablespaces"
 
 log = structlog.get_logger(__name__)
-
-
-class RestoreError(LeitstandError):
-    """The restore failed for a reason of the file system; the target is as it was."""
-
-    code = "RESTORE_FAILED"
-    failure_class = FailureClass.TRANSIENT
 
 
 @dataclass(frozen=True)
@@ -67,15 +59,8 @@ def restore_database(
     removed when the new has taken its place. Raises what ``materialise`` raises, RestoreError.
     """
     name = restore.generation.name if restore.upto is None else _named(restore)
-    with logged_restore(restore.log, KIND, name, restore.target.absolute()):
-        try:
-            return _restore(restore, binaries, account, report)
-        except OSError as error:
-            raise RestoreError(
-                f"the restore to {restore.target} failed: {error.strerror}",
-                detail=str(error),
-                remedy="Look for room and permissions; the target is as it was.",
-            ) from error
+    with restore_call(restore.log, KIND, name, restore.target):
+        return _restore(restore, binaries, account, report)
 
 
 def _named(restore: Restore) -> str:
@@ -106,7 +91,7 @@ def _restore(
         if made.tablespaces:
             account.own(space_room / "tablespaces")
             moves.insert(0, (space_room / "tablespaces", spaces))
-        _take_all(moves, force=restore.force)
+        take_over_all(moves, replace=restore.force)
     log.info("database restored", source=made.source, target=str(target))
     return Materialised(
         data=target,
@@ -140,22 +125,3 @@ def _checked_tablespaces(restore: Restore, target: Path, stages: list[Path]) -> 
     # Those of another directory may belong to anybody; --force speaks of the target.
     force = restore.force and restore.tablespace_root is None
     return checked_target(chosen, force=force, protected=(*_protected(restore), target))
-
-
-def _take_all(moves: list[tuple[Path, Path]], *, force: bool) -> None:
-    """Put everything in its place, or nothing; then remove the old content."""
-    done: list[tuple[Path, Path, Path | None]] = []
-    try:
-        for fresh, target in moves:
-            done.append((fresh, target, take_over(fresh, target, replace=force)))
-    except BaseException:
-        for fresh, target, old in reversed(done):
-            if old is not None:
-                exchange(old, target)
-            else:
-                target.rename(fresh)
-        raise
-    for _, target, old in done:
-        problem = discard(old) if old is not None else None
-        if problem is not None:
-            log.warning("old content not removed", target=str(target), problem=problem)

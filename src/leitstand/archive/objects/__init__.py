@@ -1,0 +1,1 @@
+"""Backups of object trees: snapshots in a restic repository, checked, rotated and restored."""
