@@ -1,5 +1,6 @@
 """Taking over a directory: at once, durably, or not at all."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from leitstand.archive.atomic import (
     exchange_in_two_steps,
     take_over,
 )
+from leitstand.archive.fresh_directory import fresh_directory
+from tests.archive.versions import make_version, version_of
+from tests.forking import forker
 
 
 @pytest.fixture
@@ -69,3 +73,17 @@ def test_the_second_step_fails(fresh: Path, target: Path) -> None:
     with pytest.raises(FileNotFoundError):
         exchange_in_two_steps(fresh.with_name("nowhere"), target)
     assert names(target) == ["old"]
+
+
+def test_a_hundred_kills_leave_the_old_or_the_new(short_dir: Path) -> None:
+    """Whatever is restored, database or objects, takes its place in this manner."""
+    target = short_dir / "target"
+    make_version(target, "a")
+    chance = random.Random(12)
+    with forker("tests.archive.versions") as exchanges:
+        for _ in range(100):
+            exchanges.kill_after(exchanges.start(str(target)), chance.uniform(0, 0.05))
+            assert version_of(target) in ("a", "b")
+    with fresh_directory(target):
+        pass  # the next restore cleans up
+    assert [path.name for path in short_dir.iterdir()] == ["target"]

@@ -33,6 +33,7 @@ class Scene:
     archive: ObjectArchive
     tree: Path
     place: Path
+    database: Database
 
     @property
     def directory(self) -> Path:
@@ -114,10 +115,10 @@ def planted(postgres: Postgres) -> Iterator[Path]:
 def scene(planted: Path, short_dir: Path, database: Database) -> Scene:
     """A copy of the repository, which this test's database does not know yet."""
     shutil.copytree(planted / "repository", short_dir / "repository")
-    return Scene(archive_in(short_dir, database), planted / "tree", short_dir)
+    return Scene(archive_in(short_dir, database), planted / "tree", short_dir, database)
 
 
 @pytest.fixture
 def bare(planted: Path, short_dir: Path, database: Database) -> Scene:
     """The tree, and no repository."""
-    return Scene(archive_in(short_dir, database), planted / "tree", short_dir)
+    return Scene(archive_in(short_dir, database), planted / "tree", short_dir, database)

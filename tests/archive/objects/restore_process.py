@@ -1,0 +1,28 @@
+"""Restores snapshots by force, each in a process of its own; tests of restores run it.
+
+Arguments: the repository, its password, and a place for everything else.
+"""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import structlog
+
+from leitstand.archive import ObjectRepository, ObjectRestore, restore_objects
+from tests.forking import serve
+
+
+def restore(snapshot: str) -> str:
+    """Restore it to ``target``; the document."""
+    location, password, place = sys.argv[1:]
+    repository = ObjectRepository(location, password, Path(place) / "home")
+    target, log = Path(place) / "target", Path(place) / "restore.jsonl"
+    order = ObjectRestore(snapshot, target, log, force=True)
+    return json.dumps(asyncio.run(restore_objects(order, repository)).as_dict())
+
+
+if __name__ == "__main__":
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    serve(restore)
