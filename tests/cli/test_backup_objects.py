@@ -1,0 +1,93 @@
+"""Objects from the command line: backup, list, check, restore, drill, rotate."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.installation import SCRIPT, Ended
+from tests.privileges import bound_by_modes
+
+Leitstand = Callable[..., Ended]
+
+
+@pytest.fixture
+def leitstand(short_dir: Path, conninfo: str) -> Leitstand:
+    """Runs commands beside a directory ``objects``; for restic the modes of files hold."""
+    (short_dir / "objects").mkdir()
+    for name in ("readable", "secret"):
+        (short_dir / "objects" / name).write_text(name * 1000)
+    password = short_dir / "password"
+    password.write_text("a long password\n")
+    password.chmod(0o600)
+    program = short_dir / "restic"
+    program.write_text(f'#!/bin/sh\nexec {" ".join(bound_by_modes(["restic"]))} "$@"\n')
+    program.chmod(0o755)
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("LEITSTAND") and k != "HOME"}
+    environment = {
+        **kept,
+        "LEITSTAND_DATABASE__URL": conninfo,
+        "LEITSTAND_BACKUP__OBJECTS__PASSWORD_FILE": str(password),
+        "LEITSTAND_BACKUP__OBJECTS__PROGRAM": str(program),
+    }
+
+    def run(*arguments: str) -> Ended:
+        done = subprocess.run(
+            [SCRIPT, *arguments],
+            cwd=short_dir,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+def document(ended: Ended, code: int = 0) -> Any:
+    assert ended.code == code, ended
+    return json.loads(ended.out)
+
+
+def test_from_backup_to_proof(leitstand: Leitstand, short_dir: Path) -> None:
+    assert document(leitstand("backup", "objects", "list", "--json")) == []
+    secret = short_dir / "objects" / "secret"
+    secret.chmod(0)
+    partial = leitstand("backup", "objects", "backup", "objects")
+    assert partial.code == 3
+    assert f"not in the snapshot: {secret}: " in partial.out
+    assert "enied" in partial.out
+
+    secret.chmod(0o600)
+    taken = document(leitstand("backup", "objects", "backup", "objects", "--json"))
+    assert (taken["files_new"], taken["files_unmodified"], taken["state"]) == (1, 1, "complete")
+
+    drill = document(leitstand("drill", "run", "--kind", "objects", "--json"))
+    assert (drill["kind"], drill["source"]) == ("objects", taken["snapshot_id"])
+    checked = document(leitstand("backup", "objects", "check", "--read-data", "--json"))
+    assert (checked["ok"], checked["read_data"]) == (True, True)
+
+    restored = leitstand("restore", "objects", taken["snapshot_id"][:8], "back")
+    assert restored.code == 0, restored
+    assert (short_dir / "back" / "secret").read_text() == "secret" * 1000
+    refused = leitstand("restore", "objects", "newest", "back")
+    assert (refused.code, refused.out) == (1, "")
+    assert "--force" in refused.err
+
+    rotated = document(leitstand("backup", "objects", "rotate", "--keep", "1", "--json"))
+    assert len(rotated["removed"]) == 1
+    (listed,) = document(leitstand("backup", "objects", "list", "--json"))
+    assert listed["snapshot_id"] == taken["snapshot_id"]
+    assert listed["verified_at"]
+    assert listed["drilled_at"]
+
+
+def test_wrong_usage(leitstand: Leitstand) -> None:
+    assert leitstand("drill", "run", "--kind", "objects", "--generation", "x").code == 2
+    assert leitstand("backup", "objects", "backup", "objects", ".").code == 2
