@@ -1,6 +1,5 @@
 """Trees of which every file says which version it is, to see whether one is whole and unmixed."""
 
-import sys
 from pathlib import Path
 
 from leitstand.archive.atomic import take_over_all
@@ -36,4 +35,4 @@ def exchange_for_ever(target: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(exchange_for_ever))
+    serve(exchange_for_ever)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg
 
-from leitstand.archive import Drill, DrillKind, list_generations
+from leitstand.archive import Drill, DrillKind, ObjectRepository, list_generations
 from leitstand.doctor import (
     Finding,
     backup_source,
@@ -18,6 +18,7 @@ from leitstand.doctor import (
     newest_verified,
     postgres_programs,
     python_version,
+    restic_program,
     room,
     server_running,
 )
@@ -56,6 +57,12 @@ def test_programs(tmp_path: Path) -> None:
     for program in tmp_path.iterdir():
         program.chmod(0o755)
     assert "of version 16" in told(postgres_programs(str(tmp_path)))
+
+
+async def test_restic(tmp_path: Path) -> None:
+    repository = ObjectRepository(str(tmp_path / "repository"), "password", tmp_path)
+    assert (await restic_program(repository)).ok
+    assert "is not there" in told(await restic_program(replace(repository, program="/no/restic")))
 
 
 async def test_control_database(conninfo: str, postgres: Postgres) -> None:

@@ -59,7 +59,8 @@ def test_the_example_loads(tmp_path: Path, uncommented: bool) -> None:
     (tmp_path / "secret").write_text("postgresql://localhost/leitstand")
     text = re.sub(r"^#(?=[a-z])", "", EXAMPLE, flags=re.MULTILINE) if uncommented else EXAMPLE
     file = tmp_path / "leitstand.toml"
-    file.write_text(text.replace("/etc/leitstand/database-url", str(tmp_path / "secret")))
+    secret = r"/etc/leitstand/(?:database-url|objects-password)"
+    file.write_text(re.sub(secret, str(tmp_path / "secret"), text))
     settings = load_settings(file, {}).settings
     assert settings.drill.queries[0].expect == "true"
     assert settings.loop == Settings().loop

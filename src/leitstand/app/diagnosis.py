@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 
 from leitstand.app.archive_wiring import backup_source as open_source
-from leitstand.app.archive_wiring import control_server_address
+from leitstand.app.archive_wiring import control_server_address, object_repository
 from leitstand.archive import DrillLedger, list_generations
 from leitstand.doctor import (
     Finding,
@@ -23,6 +23,7 @@ from leitstand.doctor import (
     newest_verified,
     postgres_programs,
     python_version,
+    restic_program,
     room,
     schedules,
     server_running,
@@ -37,7 +38,12 @@ from leitstand.store.database import Database
 
 async def examine(settings: Settings) -> list[Finding]:
     """All checks; where the control database does not answer, those that need it are left out."""
-    return [*_machine(settings), *await _databases(settings), *_backups(settings)]
+    return [
+        *_machine(settings),
+        *await _objects(settings),
+        *await _databases(settings),
+        *_backups(settings),
+    ]
 
 
 def _machine(settings: Settings) -> list[Finding]:
@@ -49,6 +55,12 @@ def _machine(settings: Settings) -> list[Finding]:
         room("room for data", data_dir),
         postgres_programs(settings.backup.postgres.bin_dir),
     ]
+
+
+async def _objects(settings: Settings) -> list[Finding]:
+    """Objects are backed up where a password is configured."""
+    repository = object_repository(settings)
+    return [await restic_program(repository)] if repository.password else []
 
 
 def _backups(settings: Settings) -> list[Finding]:

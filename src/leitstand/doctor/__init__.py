@@ -4,7 +4,7 @@ from leitstand.doctor.control_server import clock_skew, schedules, server_runnin
 from leitstand.doctor.database import control_database
 from leitstand.doctor.finding import Finding, from_error, sound
 from leitstand.doctor.machine import directory_writable, python_version, room
-from leitstand.doctor.programs import postgres_programs
+from leitstand.doctor.programs import postgres_programs, restic_program
 from leitstand.doctor.proof import last_drill, newest_verified
 from leitstand.doctor.source import backup_source
 
@@ -19,6 +19,7 @@ __all__ = [
     "newest_verified",
     "postgres_programs",
     "python_version",
+    "restic_program",
     "room",
     "schedules",
     "server_running",

@@ -1,7 +1,8 @@
-"""Checks PostgreSQL's programs."""
+"""Checks PostgreSQL's programs, and restic."""
 
 import subprocess
 
+from leitstand.archive import ObjectRepository, Restic
 from leitstand.doctor.finding import Finding, from_error, sound, wrong
 from leitstand.errors import LeitstandError
 from leitstand.store.binaries import find_binaries
@@ -30,3 +31,13 @@ def postgres_programs(bin_dir: str) -> Finding:
         f"they are of version {major}, and incremental backup needs {OLDEST_MAJOR}",
         f"Set {SETTING} to newer ones, or leave it empty.",
     )
+
+
+async def restic_program(repository: ObjectRepository) -> Finding:
+    """The restic that object backups are made with is there, and new enough."""
+    name = "restic"
+    try:
+        await Restic(repository).version()
+    except LeitstandError as error:
+        return from_error(name, error)
+    return sound(name)

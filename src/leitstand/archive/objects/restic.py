@@ -168,7 +168,7 @@ class Restic:
                 handles[0].terminate()
             return words.take(line)
 
-        note = self.notes.new()
+        note = self._new_note()
         limit = min(timeout or self.repository.timeout, self.repository.timeout)
         child = await run_child(
             ChildSpec(
@@ -201,6 +201,15 @@ class Restic:
         """The error that a call's exit code means."""
         said = "\n".join([*map(str, answer.words.problems[:10]), answer.words.text])
         return failure(command, self.repository.shown, answer.exit_code, said)
+
+    def _new_note(self) -> Path:
+        try:
+            return self.notes.new()
+        except OSError as error:
+            raise ResticError(
+                f"{self.repository.state} cannot be written: {error.strerror}",
+                remedy="Look at the owner and the room of server.data_dir.",
+            ) from error
 
     def _exit_code(self, command: str, child: ChildResult, words: Words, limit: float) -> int:
         if child.exit_code is not None:
