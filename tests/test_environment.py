@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -34,6 +35,24 @@ def test_a_python_that_is_missing_or_too_old_is_named(tmp_path: Path, too_old: b
     assert "Python 3.11 or newer is needed" in done.stderr
     assert "apt-get install" in done.stderr
     assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.parametrize(("purpose", "code"), [("run", 0), ("test", 1)])
+def test_programs_that_are_missing_are_named(tmp_path: Path, purpose: str, code: int) -> None:
+    """A run goes without them, the tests do not."""
+    for name in ("cut", "id", "sort", "tr"):
+        (tmp_path / name).symlink_to(shutil.which(name) or name)
+    done = subprocess.run(
+        ["/bin/sh", ROOT / "scripts/system-packages", purpose],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code
+    assert "restic (backups of objects)" in done.stderr
+    assert "apt-get install restic" in done.stderr
 
 
 def test_help_lists_the_commands() -> None:

@@ -33,7 +33,7 @@ def order(scene: Scene) -> Order:
 
     def make(**changes: Any) -> ObjectRestore:
         log = scene.place / "restore.jsonl"
-        given = {"snapshot": "newest", "target": scene.place / "target", "log": log}
+        given: dict[str, Any] = {"snapshot": "newest", "target": scene.place / "target", "log": log}
         return ObjectRestore(**(given | changes))
 
     return make
