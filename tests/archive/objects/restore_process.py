@@ -1,6 +1,7 @@
 """Restores snapshots by force, each in a process of its own; tests of restores run it.
 
-Arguments: the repository, its password, and a place for everything else.
+Arguments: the repository, its password, a place for everything else, and restic if another than
+the one in PATH.
 """
 
 import asyncio
@@ -16,8 +17,8 @@ from tests.forking import serve
 
 def restore(snapshot: str) -> str:
     """Restore it to ``target``; the document."""
-    location, password, place = sys.argv[1:]
-    repository = ObjectRepository(location, password, Path(place) / "home")
+    location, password, place, *program = sys.argv[1:]
+    repository = ObjectRepository(location, password, Path(place) / "home", *program)
     target, log = Path(place) / "target", Path(place) / "restore.jsonl"
     order = ObjectRestore(snapshot, target, log, force=True)
     return json.dumps(asyncio.run(restore_objects(order, repository)).as_dict())

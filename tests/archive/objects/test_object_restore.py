@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -18,8 +19,11 @@ from leitstand.archive.objects.unpacking import SnapshotDamagedError
 from leitstand.archive.restore_target import TargetRefusedError
 from leitstand.errors import NotFoundError
 from leitstand.store.account import server_account
-from tests.archive.objects.conftest import PASSWORD, Scene
+from tests.archive.objects.conftest import PASSWORD, STRANGE_NAME, Scene
+from tests.archive.objects.test_object_rotation import of
 from tests.conftest import make_short_dir
+from tests.execution.processes import until
+from tests.forking import forker
 from tests.privileges import owning_nothing
 
 ROOT = Path(__file__).parents[3]
@@ -87,6 +91,34 @@ async def test_several_directories_come_back_under_their_paths(scene: Scene, ord
     restored = await restore(scene, order(snapshot=made.snapshot.id[:10]))
     for source in (scene.tree, other):
         assert described(restored.target / source.relative_to("/")) == described(source)
+
+
+async def test_a_directory_whose_name_is_no_text(scene: Scene, order: Order) -> None:
+    source = scene.place / os.fsdecode(STRANGE_NAME)
+    source.mkdir()
+    (source / "file").write_text("x")
+    await scene.back_up(source)
+    restored = await restore(scene, order())
+    assert described(restored.target) == described(source)
+
+
+def test_a_restore_that_is_asked_to_end_says_so(scene: Scene, order: Order) -> None:
+    """One line in the log, nothing left beside, and restic has ended, too."""
+    program = scene.place / "slowly"
+    program.write_text('#!/bin/sh\nexec restic --limit-download 32 "$@"\n')
+    program.chmod(0o755)
+    target = occupied(order().target)
+    facts = (str(scene.directory), PASSWORD, str(scene.place), str(program))
+    with forker("tests.archive.objects.restore_process", *facts) as restores:
+        pid = restores.start("newest")
+        until(lambda: any(scene.place.glob(".target*/tree/tree")), 60)
+        os.kill(pid, signal.SIGTERM)
+        restores.end()
+    assert described(target).keys() == {b".", b"old"}
+    assert beside(scene) == []
+    assert of(scene) == []
+    assert len(order().log.read_text().splitlines()) == 1
+    assert last_result(order().log).startswith("aborted: ")
 
 
 async def test_force_replaces_what_is_there(scene: Scene, order: Order) -> None:

@@ -100,8 +100,12 @@ def _is_read_only(restic: Restic) -> bool:
 
 
 def _content(snapshot: Snapshot, room: Path, wanted: TreeCount) -> Path:
-    """A single source stands at the top by its own name; several by their whole paths."""
-    names = [PurePosixPath(path).name for path in snapshot.paths]
-    if len(names) == 1 and names[0] and wanted.tops == {names[0]} and (room / names[0]).is_dir():
-        return room / names[0]
+    """A single source stands at the top by its own name; several by their whole paths.
+
+    The name is compared as restic shows it, since it shows no name that is not UTF-8 as it is.
+    """
+    names = {PurePosixPath(path).name for path in snapshot.paths}
+    top = list(room.iterdir())
+    if len(snapshot.paths) == len(top) == 1 and wanted.tops == names and top[0].is_dir():
+        return top[0]
     return room
