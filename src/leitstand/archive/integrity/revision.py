@@ -1,0 +1,41 @@
+"""A revision of a document: the row that says under which key its content is stored."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from leitstand.archive.integrity.storage_key import key_fields
+
+
+class Revision(NamedTuple):
+    """A row of ``file_revisions``; ``checksum`` is 64 hexadecimal digits, None if none is known."""
+
+    storage_key: bytes
+    document_id: Any
+    revision_id: Any
+    checksum: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields that name it in reports."""
+        return {
+            **key_fields(self.storage_key),
+            "document_id": identity(self.document_id),
+            "revision_id": identity(self.revision_id),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionPage:
+    """Consecutive revisions in byte order of their keys, each key once.
+
+    ``revisions[i]`` has the key ``keys[i]``. The keys stand by themselves since comparing lists of
+    bytes is what makes reconciliation fast.
+    """
+
+    keys: list[bytes]
+    revisions: Sequence[Revision]
+
+
+def identity(value: object) -> object:
+    """An identifier as JSON can hold it: numbers and text as they are, others as their text."""
+    return value if value is None or isinstance(value, int | str) else str(value)

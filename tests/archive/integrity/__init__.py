@@ -1,0 +1,1 @@
+"""Reconciling and scrubbing stored objects."""
