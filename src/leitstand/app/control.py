@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from leitstand.address import check_conninfo
 from leitstand.app.archive_wiring import archive_executors, archive_settings, object_archive
+from leitstand.app.integrity_wiring import integrity_executors
 from leitstand.archive import ArchiveSettings, DrillLedger, ObjectArchive
 from leitstand.execution import (
     Children,
@@ -112,6 +113,7 @@ def _put_together(
             HttpExecutor(),
             PruneHistory(queue, loaded.settings.history.keep_days),
             *archive_executors(loaded.settings),
+            *integrity_executors(loaded.settings),
             *third_party_executors(),
         ]
     )

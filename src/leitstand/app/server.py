@@ -18,6 +18,7 @@ from leitstand.archive import (
     BackupMetrics,
     DrillMetrics,
     GenerationState,
+    IntegrityMetrics,
     ObjectMetrics,
     list_generations,
 )
@@ -144,6 +145,7 @@ def _site(control: Control, server: ControlServer, api: APIRouter) -> Site:
             DrillMetrics(control.drills),
             BackupMetrics(control.archive),
             ObjectMetrics(control.objects),
+            IntegrityMetrics(control.database),
         ]
     )
     address = settings.server.address[0]

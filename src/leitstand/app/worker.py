@@ -3,11 +3,15 @@
 from typing import Any
 
 from leitstand.app.archive_wiring import archive_executors
+from leitstand.app.integrity_wiring import integrity_executors
 from leitstand.execution import Executor, Kinds, third_party_executors
 from leitstand.settings import load_settings
 
 
 def make_executor(kind: str) -> Executor[Any]:
     """The executor of ``kind``, from the same configuration that the control server read."""
-    kinds = Kinds([*archive_executors(load_settings().settings), *third_party_executors()])
+    settings = load_settings().settings
+    kinds = Kinds(
+        [*archive_executors(settings), *integrity_executors(settings), *third_party_executors()]
+    )
     return kinds.executor(kind)

@@ -1,4 +1,4 @@
-"""Backups of PostgreSQL and of objects, and the proof that they come back."""
+"""Backups of PostgreSQL and of objects, the proof that they come back, and that they are right."""
 
 from leitstand.archive.backup_metrics import BackupMetrics
 from leitstand.archive.drills.copy_check import ExpectedAnswer
@@ -6,6 +6,15 @@ from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.drills.drill_ledger import DrillLedger
 from leitstand.archive.drills.drill_metrics import DrillMetrics
 from leitstand.archive.drills.newest_drill import drill_database
+from leitstand.archive.integrity.demonstration import TABLE as DEMONSTRATION_TABLE
+from leitstand.archive.integrity.demonstration import Demonstration
+from leitstand.archive.integrity.integrity_metrics import IntegrityMetrics
+from leitstand.archive.integrity.integrity_run import run_reconcile, run_scrub
+from leitstand.archive.integrity.kinds import Reconcile, Scrub
+from leitstand.archive.integrity.quota import Quota, parse_size
+from leitstand.archive.integrity.reconciliation import Reconciliation
+from leitstand.archive.integrity.scrubbing import Scrubbing
+from leitstand.archive.integrity.settings import IntegritySettings
 from leitstand.archive.kinds import PostgresBackup, PostgresRotate, PostgresVerify, RestoreDrill
 from leitstand.archive.objects.listing import ListedSnapshot, SnapshotState, list_snapshots
 from leitstand.archive.objects.object_archive import ObjectArchive
@@ -53,6 +62,7 @@ from leitstand.archive.settings import ArchiveSettings, DrillSettings
 from leitstand.archive.verification import NEWEST, verify_chosen
 
 __all__ = [
+    "DEMONSTRATION_TABLE",
     "NEWEST",
     "SHOWN",
     "ArchiveSettings",
@@ -61,6 +71,7 @@ __all__ = [
     "BackupResult",
     "CheckRequest",
     "CheckResult",
+    "Demonstration",
     "Drill",
     "DrillKind",
     "DrillLedger",
@@ -69,6 +80,8 @@ __all__ = [
     "ExpectedAnswer",
     "Generation",
     "GenerationState",
+    "IntegrityMetrics",
+    "IntegritySettings",
     "KnownObject",
     "ListedSnapshot",
     "MaterialiseProgress",
@@ -89,12 +102,17 @@ __all__ = [
     "PostgresBackup",
     "PostgresRotate",
     "PostgresVerify",
+    "Quota",
+    "Reconcile",
+    "Reconciliation",
     "Repository",
     "Restic",
     "RestoreDrill",
     "RestoreRequest",
     "RestoredObjects",
     "SampleSource",
+    "Scrub",
+    "Scrubbing",
     "SnapshotState",
     "Source",
     "Verdict",
@@ -107,10 +125,13 @@ __all__ = [
     "list_generations",
     "list_snapshots",
     "open_repository",
+    "parse_size",
     "restore_generation",
     "restore_objects",
     "rotate",
     "rotate_objects",
+    "run_reconcile",
+    "run_scrub",
     "take_full",
     "take_incremental",
     "verify_chosen",

@@ -20,6 +20,7 @@ from leitstand.settings.sections import (
     LoopSettings,
     ObjectSettings,
     ProtectionSettings,
+    ScrubSettings,
     Section,
     ServerSettings,
 )
@@ -48,6 +49,7 @@ class Settings(Section):
     agent: AgentSettings = AgentSettings()
     downtimes: DowntimeSettings = DowntimeSettings()
     objects: ObjectSettings = ObjectSettings()
+    scrub: ScrubSettings = ScrubSettings()
     detector: tuple[DetectorSettings, ...] = ()
     job: tuple[Entry, ...] = Field((), repr=False)
     group: tuple[Entry, ...] = Field((), repr=False)

@@ -51,6 +51,10 @@ def _one_line(value: str) -> str:
     return value
 
 
+def _number_as_text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 def _lowered(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
@@ -230,7 +234,29 @@ class ObjectSettings(Section):
     """``[objects]``: what reconcile and scrub look at."""
 
     database_url: SecretUrl = SecretUrl("")
+    table: str = Field("file_revisions", min_length=1)
     store: SecretUrl = SecretUrl("")
+    endpoint: str = ""
+    region: str = ""
+    access_key: SecretStr = SecretStr("")
+    secret_key: SecretStr = SecretStr("")
+    timeout: Deadline = 300.0
+    grace: Annotated[Duration, Field(ge=0)] = 5.0
+    report_limit: int = Field(10_000, ge=0)
+
+
+class ScrubSettings(Section):
+    """``[scrub]``: how much is read again, how often, and how fast."""
+
+    sample: Annotated[str, BeforeValidator(_number_as_text)] = Field(
+        "10", pattern=r"(?i)^\d+(\.\d+)?\s*(%|[kmgt]?i?b?)$"
+    )
+    cooldown: Annotated[Duration, Field(ge=0)] = 86_400.0
+    max_rate: Annotated[str, BeforeValidator(_number_as_text)] = Field(
+        "", pattern=r"(?i)^(\d+(\.\d+)?\s*[kmgt]?i?b?(/s)?)?$"
+    )
+    threads: int = Field(0, ge=0)
+    coverage_days: float = Field(30.0, gt=0)
 
 
 class DetectorSettings(Section):

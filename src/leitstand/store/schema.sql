@@ -57,6 +57,26 @@ CREATE SEQUENCE public.fencing_token
     NO MAXVALUE
     CACHE 1;
 
+CREATE TABLE public.integrity_reports (
+    id bigint NOT NULL,
+    kind text NOT NULL,
+    store text NOT NULL,
+    finished_at timestamp with time zone DEFAULT now() NOT NULL,
+    clean boolean NOT NULL,
+    incomplete boolean NOT NULL,
+    facts jsonb NOT NULL,
+    CONSTRAINT integrity_reports_kind_check CHECK ((kind = ANY (ARRAY['reconcile'::text, 'scrub'::text])))
+);
+
+ALTER TABLE public.integrity_reports ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.integrity_reports_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.job_groups (
     name text NOT NULL,
     max_running integer DEFAULT 1 NOT NULL,
@@ -290,6 +310,31 @@ ALTER TABLE public.runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE public.scrub_inventories (
+    id bigint NOT NULL,
+    store text NOT NULL,
+    failures bigint DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE public.scrub_inventories ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.scrub_inventories_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.scrub_state (
+    inventory bigint NOT NULL,
+    storage_key bytea NOT NULL,
+    checked_at timestamp with time zone NOT NULL,
+    result text NOT NULL,
+    size bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT scrub_state_result_check CHECK ((result = ANY (ARRAY['ok'::text, 'failed'::text, 'missing'::text]))),
+    CONSTRAINT scrub_state_size_check CHECK ((size >= 0))
+);
+
 CREATE TABLE public.servers (
     instance text NOT NULL,
     host text NOT NULL,
@@ -332,6 +377,9 @@ ALTER TABLE ONLY public.alembic_version
 ALTER TABLE ONLY public.drills
     ADD CONSTRAINT drills_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.integrity_reports
+    ADD CONSTRAINT integrity_reports_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.job_groups
     ADD CONSTRAINT job_groups_pkey PRIMARY KEY (name);
 
@@ -368,6 +416,15 @@ ALTER TABLE ONLY public.run_logs
 ALTER TABLE ONLY public.runs
     ADD CONSTRAINT runs_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.scrub_inventories
+    ADD CONSTRAINT scrub_inventories_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.scrub_inventories
+    ADD CONSTRAINT scrub_inventories_store_key UNIQUE (store);
+
+ALTER TABLE ONLY public.scrub_state
+    ADD CONSTRAINT scrub_state_pkey PRIMARY KEY (inventory, storage_key);
+
 ALTER TABLE ONLY public.servers
     ADD CONSTRAINT servers_pkey PRIMARY KEY (instance);
 
@@ -375,6 +432,8 @@ ALTER TABLE ONLY public.windows
     ADD CONSTRAINT windows_pkey PRIMARY KEY (name);
 
 CREATE INDEX drills_by_kind ON public.drills USING btree (kind, id DESC);
+
+CREATE INDEX integrity_reports_newest ON public.integrity_reports USING btree (kind, store, id);
 
 CREATE INDEX jobs_due ON public.jobs USING btree (next_run_at) WHERE (enabled AND (next_run_at IS NOT NULL));
 
@@ -414,6 +473,8 @@ CREATE INDEX runs_waiting_for_agents ON public.runs USING btree (kind, priority 
 
 CREATE INDEX runs_waiting_in_group ON public.runs USING btree (group_name, priority DESC, scheduled_at, id) WHERE ((status = 'queued'::text) AND (group_name IS NOT NULL));
 
+CREATE INDEX scrub_state_by_age ON public.scrub_state USING btree (inventory, checked_at);
+
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_group_name_fkey FOREIGN KEY (group_name) REFERENCES public.job_groups(name);
 
@@ -431,3 +492,6 @@ ALTER TABLE ONLY public.run_logs
 
 ALTER TABLE ONLY public.runs
     ADD CONSTRAINT runs_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY public.scrub_state
+    ADD CONSTRAINT scrub_state_inventory_fkey FOREIGN KEY (inventory) REFERENCES public.scrub_inventories(id) ON DELETE CASCADE;

@@ -1,0 +1,139 @@
+"""Reads a rotating sample of objects in full and compares their SHA-256 with the database's.
+
+An object is marked as checked only after it was, so a run that is killed leaves nothing wrong: what
+it had not marked is still the most urgent. Nothing is ever repaired.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from leitstand.archive.integrity.hashing import Hashed, HashingThreads, hash_object
+from leitstand.archive.integrity.quota import LARGEST, Quota
+from leitstand.archive.integrity.revision import Revision
+from leitstand.archive.integrity.revision_table import RevisionTable
+from leitstand.archive.integrity.sample import Sampler
+from leitstand.archive.integrity.scrub_ledger import Mark, MarkResult, ScrubLedger
+from leitstand.archive.integrity.scrubbing import Coverage, Scrubbing, ScrubFinding
+from leitstand.archive.integrity.store import Store
+from leitstand.archive.integrity.survey import Survey, survey_objects
+
+MARKS = 512
+"""Outcomes that are noted at once: what a killed run would have to read again."""
+
+Report = Callable[[int, int], None]
+"""Called with how many of how many objects were read."""
+
+
+@dataclass(frozen=True)
+class ScrubOptions:
+    """How to scrub; ``max_rate`` in bytes a second, ``within`` for what the coverage counts."""
+
+    quota: Quota
+    cooldown: timedelta = timedelta(days=1)
+    max_rate: float | None = None
+    threads: int = 2
+    within: timedelta = timedelta(days=30)
+
+
+async def scrub(
+    table: RevisionTable,
+    store: Store,
+    ledger: ScrubLedger,
+    options: ScrubOptions,
+    report: Report = lambda *_: None,
+) -> Scrubbing:
+    """Sample, read, note, and report.
+
+    Two at a time on one store may read the same object, but note and count it once. Raises what
+    reading the table and the control database raise; an object that cannot be read is a finding.
+    """
+    began, sampled_at = time.monotonic(), await ledger.now()
+    capacity = LARGEST if options.quota.count is None else options.quota.objects(0, 0)
+    survey = await survey_objects(table, ledger, Sampler(options.cooldown, capacity, sampled_at))
+    chosen, budget = await _within_quota(survey, ledger, options, sampled_at)
+    run = _Run(table, store, ledger, sampled_at)
+    with HashingThreads(store, chosen, options.threads, options.max_rate, budget) as threads:
+        while (handful := await asyncio.to_thread(threads.next)) is not None:
+            await run.take_in(handful)
+            report(run.result.sampled, len(chosen))
+        run.result.bytes_read = threads.bytes_read
+    await run.note()
+    return await _finished(run.result, survey, ledger, options, began)
+
+
+async def _within_quota(
+    survey: Survey, ledger: ScrubLedger, options: ScrubOptions, now: datetime
+) -> tuple[list[Revision], float]:
+    """What to read, and for how many bytes at most; by key where everything will be read."""
+    quota = options.quota
+    today = await ledger.today(now)
+    size = quota.objects(survey.checkable, today.objects)
+    chosen = [revision for _, revision in survey.sampler.chosen()[:size]]
+    if quota.daily_bytes is None:
+        chosen.sort(key=lambda revision: revision.storage_key)
+    return chosen, quota.bytes_left(today.bytes)
+
+
+async def _finished(
+    result: Scrubbing, survey: Survey, ledger: ScrubLedger, options: ScrubOptions, began: float
+) -> Scrubbing:
+    now = await ledger.now()
+    seen = await ledger.seen(now - options.within)
+    result.findings.sort(key=lambda finding: finding.revision.storage_key)
+    result.coverage = Coverage(survey.checkable, survey.uncheckable, options.within, seen, now)
+    result.generated_at = now
+    result.duration = time.monotonic() - began
+    return result
+
+
+class _Run:
+    def __init__(
+        self, table: RevisionTable, store: Store, ledger: ScrubLedger, sampled_at: datetime
+    ) -> None:
+        self.result = Scrubbing(store.name)
+        self._table, self._store, self._ledger = table, store, ledger
+        self._sampled_at = sampled_at
+        self._marks: list[Mark] = []
+
+    async def take_in(self, handful: list[Hashed]) -> None:
+        """Tell right from wrong, looking again at what seems wrong, and note both in batches."""
+        suspects = [hashed for hashed in handful if not hashed.is_right]
+        for hashed in handful:
+            if hashed.is_right:
+                self._mark(hashed, MarkResult.OK)
+        if suspects:
+            rows = await self._table.find([each.revision.storage_key for each in suspects])
+            for suspect in suspects:
+                await self._judge(suspect, rows.get(suspect.revision.storage_key, []))
+        if len(self._marks) >= MARKS:
+            await self.note()
+
+    async def note(self) -> None:
+        """Write the outcomes since the last time."""
+        if self._marks:
+            await self._ledger.mark(self._marks, self._sampled_at)
+            self._marks = []
+
+    async def _judge(self, suspect: Hashed, rows: list[Revision]) -> None:
+        """What reading again says, beside the rows as they are now."""
+        if not rows:
+            self.result.skipped += 1
+            return
+        again = await asyncio.to_thread(hash_object, self._store, rows[0])
+        if again.missing:
+            self.result.missing += 1
+            self._marks.append(Mark(suspect.revision.storage_key, MarkResult.MISSING, 0))
+            return
+        wrong = [row for row in rows if row.checksum and row.checksum != again.actual]
+        if not wrong:  # object and row were replaced while the first reading went on
+            self._mark(again, MarkResult.OK)
+            return
+        self.result.findings.append(ScrubFinding(wrong[0], again.actual, again.error))
+        self._mark(again, MarkResult.FAILED)
+
+    def _mark(self, hashed: Hashed, result: MarkResult) -> None:
+        self.result.sampled += 1
+        self._marks.append(Mark(hashed.revision.storage_key, result, hashed.size))

@@ -1,0 +1,130 @@
+"""The ledger of scrubs: when each object was read last, and how many failures there have been.
+
+The only code that touches ``scrub_inventories`` and ``scrub_state``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Self
+
+from leitstand.store.database import Database, load_queries
+
+queries = load_queries(__file__)
+
+DAY = timedelta(days=1)
+
+LONG = 60.0
+"""Seconds for statements over all objects of a store."""
+
+
+class MarkResult(StrEnum):
+    """How the last look at an object ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The outcome of one look, to be noted."""
+
+    storage_key: bytes
+    result: MarkResult
+    size: int
+
+
+@dataclass(frozen=True)
+class Today:
+    """What was read in the last 24 hours."""
+
+    objects: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How many objects were read since a moment, and ever; when the one longest ago was."""
+
+    recently: int
+    ever: int
+    oldest: datetime | None
+
+
+class ScrubLedger:
+    """The state of the objects of one store, named by its address."""
+
+    def __init__(self, database: Database, inventory: int) -> None:
+        self._database = database
+        self._inventory = inventory
+
+    @classmethod
+    async def of(cls, database: Database, store: str) -> Self:
+        """The ledger of a store; begun if it is new."""
+        async with database.connection() as connection:
+            row = await queries.inventory(connection, store=store)
+            if row is None:  # another one began it between the two halves of the statement
+                row = await queries.inventory(connection, store=store)
+        return cls(database, row["id"])
+
+    async def now(self) -> datetime:
+        """The database's clock, which all marks go by."""
+        async with self._database.connection() as connection:
+            row = await queries.now(connection)
+        moment: datetime = row["now"]
+        return moment
+
+    async def state(self, after: bytes | None, upto: bytes | None) -> dict[bytes, datetime]:
+        """When the keys behind ``after`` up to ``upto`` were read last; None: no limit."""
+        async with self._database.connection(LONG) as connection:
+            rows = queries.state(connection, inventory=self._inventory, after=after, upto=upto)
+            return {bytes(row["storage_key"]): row["checked_at"] async for row in rows}
+
+    async def forget(self, keys: Sequence[bytes]) -> None:
+        """Drop the state of keys that are in the application's database no more."""
+        async with self._database.connection(LONG) as connection:
+            await queries.forget(connection, inventory=self._inventory, keys=list(keys))
+
+    async def today(self, now: datetime) -> Today:
+        """What was read in the 24 hours before ``now``."""
+        async with self._database.connection(LONG) as connection:
+            row = await queries.today(connection, inventory=self._inventory, since=now - DAY)
+        return Today(row["objects"], row["bytes"])
+
+    async def mark(self, marks: Sequence[Mark], sampled_at: datetime) -> int:
+        """Note outcomes, and count the failures among them, in one transaction.
+
+        An object that somebody else has marked since ``sampled_at`` keeps that mark and is not
+        counted again. Returns how many marks were made.
+        """
+        async with self._database.connection(LONG) as connection:
+            row = await queries.mark(
+                connection,
+                inventory=self._inventory,
+                keys=[mark.storage_key for mark in marks],
+                results=[mark.result.value for mark in marks],
+                sizes=[mark.size for mark in marks],
+                sampled_at=sampled_at,
+            )
+        made: int = row["marks"]
+        return made
+
+    async def seen(self, since: datetime) -> Seen:
+        """How far the objects have been read."""
+        async with self._database.connection(LONG) as connection:
+            row = await queries.coverage(connection, inventory=self._inventory, since=since)
+        return Seen(row["recently"], row["ever"], row["oldest"])
+
+
+async def failure_counts(database: Database) -> dict[str, int]:
+    """How many findings each store has ever had."""
+    async with database.connection() as connection:
+        return {row["store"]: row["failures"] async for row in queries.failure_counts(connection)}
+
+
+async def remove_inventory(database: Database, store: str) -> None:
+    """Forget a store with all its state."""
+    async with database.connection(LONG) as connection:
+        await queries.remove(connection, store=store)

@@ -1,0 +1,54 @@
+"""Goes once through all revisions, and picks the objects that are most in need of being read."""
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+
+from leitstand.archive.integrity.revision import Revision, RevisionPage
+from leitstand.archive.integrity.revision_table import RevisionTable
+from leitstand.archive.integrity.sample import Sampler
+from leitstand.archive.integrity.scrub_ledger import ScrubLedger
+
+LONGEST_KEY = 2_048
+"""Bytes of a key whose state can be kept: longer ones do not fit into PostgreSQL's indexes."""
+
+
+@dataclass
+class Survey:
+    """What was seen: how many objects can be checked, and how many cannot, and the sample."""
+
+    sampler: Sampler[Revision]
+    checkable: int = 0
+    uncheckable: int = 0
+    """Without a checksum in the database, or with a key that is too long."""
+
+    def take_in(self, page: RevisionPage, state: dict[bytes, datetime]) -> None:
+        """Offer a page's objects to the sample."""
+        for revision in page.revisions:
+            key = revision.storage_key
+            if revision.checksum is None or len(key) > LONGEST_KEY:
+                self.uncheckable += 1
+                continue
+            self.checkable += 1
+            self.sampler.offer(key, state.get(key), revision)
+
+
+async def survey_objects(
+    table: RevisionTable, ledger: ScrubLedger, sampler: Sampler[Revision]
+) -> Survey:
+    """Read table and state side by side; state of keys that are in no row any more is dropped."""
+    survey = Survey(sampler)
+    before: bytes | None = None
+    async with aclosing(table.pages(checksums=True)) as pages:
+        async for page in pages:
+            state = await ledger.state(before, page.keys[-1])
+            survey.take_in(page, state)
+            await _forget(ledger, state.keys() - set(page.keys))
+            before = page.keys[-1]
+    await _forget(ledger, set(await ledger.state(before, None)))
+    return survey
+
+
+async def _forget(ledger: ScrubLedger, keys: set[bytes]) -> None:
+    if keys:
+        await ledger.forget(sorted(keys))
