@@ -15,8 +15,7 @@ from leitstand.archive.integrity.comparison import Comparison
 from leitstand.archive.integrity.finding_list import FindingList
 from leitstand.archive.integrity.pairing import Pair, paired
 from leitstand.archive.integrity.reconciliation import Reconciliation
-from leitstand.archive.integrity.revision import Revision
-from leitstand.archive.integrity.revision_table import RevisionTable
+from leitstand.archive.integrity.revision import Revision, Revisions
 from leitstand.archive.integrity.second_look import SecondLook, Verdicts
 from leitstand.archive.integrity.storage_key import spellings
 from leitstand.archive.integrity.store import Listing, Store
@@ -76,7 +75,7 @@ class _Window:
 
 
 async def reconcile(
-    table: RevisionTable,
+    table: Revisions,
     store: Store,
     options: ReconcileOptions,
     report: Report = lambda _: None,
@@ -97,7 +96,7 @@ async def reconcile(
 
 class _Run:
     def __init__(
-        self, table: RevisionTable, store: Store, options: ReconcileOptions, report: Report
+        self, table: Revisions, store: Store, options: ReconcileOptions, report: Report
     ) -> None:
         self._table, self._store, self._options, self._report = table, store, options, report
         self._began = datetime.now(UTC)

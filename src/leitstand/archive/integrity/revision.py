@@ -1,8 +1,8 @@
 """A revision of a document: the row that says under which key its content is stored."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 from leitstand.archive.integrity.storage_key import key_fields
 
@@ -34,6 +34,20 @@ class RevisionPage:
 
     keys: list[bytes]
     revisions: Sequence[Revision]
+
+
+class Revisions(Protocol):
+    """Where revisions are read: a table in some database. ``async with`` opens and closes it."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *exc_info: object) -> None: ...
+
+    def pages(self, *, checksums: bool = False) -> AsyncGenerator[RevisionPage]:
+        """All revisions in byte order of their keys, with checksums if asked for."""
+
+    async def find(self, keys: Sequence[bytes]) -> dict[bytes, list[Revision]]:
+        """The revisions that have these keys now."""
 
 
 def identity(value: object) -> object:

@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 
 from leitstand.archive.integrity.hashing import Hashed, HashingThreads, hash_object
 from leitstand.archive.integrity.quota import LARGEST, Quota
-from leitstand.archive.integrity.revision import Revision
-from leitstand.archive.integrity.revision_table import RevisionTable
+from leitstand.archive.integrity.revision import Revision, Revisions
 from leitstand.archive.integrity.sample import Sampler
 from leitstand.archive.integrity.scrub_ledger import Mark, MarkResult, ScrubLedger
 from leitstand.archive.integrity.scrubbing import Coverage, Scrubbing, ScrubFinding
@@ -39,7 +38,7 @@ class ScrubOptions:
 
 
 async def scrub(
-    table: RevisionTable,
+    table: Revisions,
     store: Store,
     ledger: ScrubLedger,
     options: ScrubOptions,
@@ -91,7 +90,7 @@ async def _finished(
 
 class _Run:
     def __init__(
-        self, table: RevisionTable, store: Store, ledger: ScrubLedger, sampled_at: datetime
+        self, table: Revisions, store: Store, ledger: ScrubLedger, sampled_at: datetime
     ) -> None:
         self.result = Scrubbing(store.name)
         self._table, self._store, self._ledger = table, store, ledger

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from leitstand.archive.integrity.revision import Revision
-from leitstand.archive.integrity.revision_table import RevisionTable
+from leitstand.archive.integrity.revision import Revision, Revisions
 from leitstand.archive.integrity.store import ListingNotes, Store
 
 
@@ -36,9 +35,7 @@ class Verdicts:
 class SecondLook:
     """Looks at suspects of one run; ``notes`` are those of its listing."""
 
-    def __init__(
-        self, table: RevisionTable, store: Store, notes: ListingNotes, grace: float
-    ) -> None:
+    def __init__(self, table: Revisions, store: Store, notes: ListingNotes, grace: float) -> None:
         self._table, self._store, self._notes, self._grace = table, store, notes, grace
 
     async def judge(self, missing: Sequence[bytes], orphaned: Sequence[bytes]) -> Verdicts:

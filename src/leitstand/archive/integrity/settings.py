@@ -8,8 +8,7 @@ from pathlib import Path
 from leitstand.archive.integrity.directory_store import DirectoryStore
 from leitstand.archive.integrity.quota import Quota
 from leitstand.archive.integrity.reconcile import ReconcileOptions
-from leitstand.archive.integrity.revision_address import RevisionAddress
-from leitstand.archive.integrity.revision_table import RevisionTable
+from leitstand.archive.integrity.revision import Revisions
 from leitstand.archive.integrity.scrub import ScrubOptions
 from leitstand.archive.integrity.store import Store
 from leitstand.errors import UsageError
@@ -71,8 +70,12 @@ class IntegritySettings:
         scratch = self.reports if self.reports.is_dir() else None
         return DirectoryStore(Path(path).absolute(), scratch)
 
-    def open_table(self, control: str) -> RevisionTable:
+    def open_table(self, control: str) -> Revisions:
         """The table of revisions; ``control`` is the control database's connection string."""
+        # Imported here: SQLAlchemy takes 0.2 s, which no other command should pay.
+        from leitstand.archive.integrity.revision_address import RevisionAddress  # noqa: PLC0415
+        from leitstand.archive.integrity.revision_table import RevisionTable  # noqa: PLC0415
+
         address = RevisionAddress(self.database_url or control, self.table)
         return RevisionTable(address, self.deadline)
 

@@ -4,8 +4,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 
-from leitstand.archive.integrity.revision import Revision, RevisionPage
-from leitstand.archive.integrity.revision_table import RevisionTable
+from leitstand.archive.integrity.revision import Revision, RevisionPage, Revisions
 from leitstand.archive.integrity.sample import Sampler
 from leitstand.archive.integrity.scrub_ledger import ScrubLedger
 
@@ -34,7 +33,7 @@ class Survey:
 
 
 async def survey_objects(
-    table: RevisionTable, ledger: ScrubLedger, sampler: Sampler[Revision]
+    table: Revisions, ledger: ScrubLedger, sampler: Sampler[Revision]
 ) -> Survey:
     """Read table and state side by side; state of keys that are in no row any more is dropped."""
     survey = Survey(sampler)

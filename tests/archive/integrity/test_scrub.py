@@ -1,0 +1,292 @@
+"""Scrubbing a directory whose checksums are in PostgreSQL."""
+
+import asyncio
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from leitstand.archive.integrity.directory_store import DirectoryStore
+from leitstand.archive.integrity.hashing import HashingThreads, hash_object
+from leitstand.archive.integrity.quota import Quota
+from leitstand.archive.integrity.rate_limit import RateLimit
+from leitstand.archive.integrity.remote_store import RemoteStore
+from leitstand.archive.integrity.revision import Revision
+from leitstand.archive.integrity.scrub import ScrubOptions, scrub
+from leitstand.archive.integrity.scrub_ledger import (
+    Mark,
+    MarkResult,
+    ScrubLedger,
+    failure_counts,
+)
+from leitstand.archive.integrity.scrubbing import Scrubbing
+from leitstand.archive.integrity.store import Store
+from leitstand.store.database import Database
+from tests.archive.integrity.document_scene import Documents, digest
+from tests.archive.integrity.s3_server import S3Server
+
+ALL = ScrubOptions(Quota(count=1000))
+
+
+async def scrubbed(
+    documents: Documents,
+    database: Database,
+    options: ScrubOptions = ALL,
+    store: Store | None = None,
+) -> Scrubbing:
+    store = store or documents.store()
+    ledger = await ScrubLedger.of(database, store.name)
+    async with documents.table() as table:
+        return await scrub(table, store, ledger, options)
+
+
+async def failures(database: Database) -> int:
+    return sum((await failure_counts(database)).values())
+
+
+async def test_damage_is_found_once_in_a_cooldown(documents: Documents, database: Database) -> None:
+    for key in ("a", "b", "c/d"):
+        documents.add(key)
+    documents.put(b"b", b"c0ntent")
+    result = await scrubbed(documents, database)
+    assert [finding.as_dict() for finding in result.findings] == [
+        {
+            "storage_key": "b",
+            "document_id": 1,
+            "revision_id": 2,
+            "expected_checksum": digest(b"content"),
+            "actual_checksum": digest(b"c0ntent"),
+            "error": None,
+        }
+    ]
+    assert (result.sampled, result.bytes_read) == (3, 21)
+    assert result.coverage is not None
+    assert (result.coverage.percent, result.coverage.never) == (100, 0)
+    assert await failures(database) == 1
+
+    again = await scrubbed(documents, database)
+    assert (again.sampled, again.findings, await failures(database)) == (0, [], 1)
+
+    at_once = replace(ALL, cooldown=timedelta(0))
+    assert len((await scrubbed(documents, database, at_once)).findings) == 1
+    documents.put(b"b")
+    assert (await scrubbed(documents, database, at_once)).is_clean
+    assert await failures(database) == 2  # what was counted stays so
+
+
+async def test_the_sample_rotates(documents: Documents, database: Database) -> None:
+    for number in range(5):
+        documents.add(f"{number}")
+    two = ScrubOptions(Quota(count=2))
+    assert [(await scrubbed(documents, database, two)).sampled for _ in range(4)] == [2, 2, 1, 0]
+
+
+async def test_what_cannot_be_checked_is_counted(documents: Documents, database: Database) -> None:
+    """No checksum, no object, no row any more: none of them is a finding."""
+    documents.add("good")
+    documents.add("unknown")
+    documents.execute("UPDATE file_revisions SET checksum_sha256 = NULL WHERE id = 2")
+    documents.insert("missing")
+    documents.put(b"orphan")
+    result = await scrubbed(documents, database)
+    assert (result.sampled, result.missing, result.is_clean) == (1, 1, True)
+    assert result.coverage is not None
+    assert result.coverage.as_dict() | {"oldest_days": 0} == {
+        "total": 2,
+        "checked": 1,
+        "within_days": 30,
+        "percent": 50,
+        "never": 1,
+        "oldest_days": 0,
+        "uncheckable": 1,
+    }
+
+
+async def test_the_state_of_deleted_documents_goes(
+    documents: Documents, database: Database
+) -> None:
+    for key in ("a", "b", "c"):
+        documents.add(key)
+    await scrubbed(documents, database)
+    documents.execute("DELETE FROM file_revisions WHERE storage_key IN ('a', 'c')")
+    await scrubbed(documents, database)
+    ledger = await ScrubLedger.of(database, documents.store().name)
+    assert list(await ledger.state(None, None)) == [b"b"]
+
+
+class Busy(DirectoryStore):
+    """A store whose application acts while an object is read for the first time."""
+
+    def __init__(self, documents: Documents, statement: str) -> None:
+        super().__init__(documents.root)
+        self.documents, self.statement = documents, statement
+
+    def read(self, key: bytes) -> Iterator[memoryview]:
+        yield from super().read(key)
+        if self.statement:
+            self.documents.execute(self.statement)
+            self.statement = ""
+
+
+async def test_a_row_that_went_meanwhile_is_skipped_unmarked(
+    documents: Documents, database: Database
+) -> None:
+    documents.add("a")
+    documents.put(b"a", b"other")
+    store = Busy(documents, "DELETE FROM file_revisions")
+    result = await scrubbed(documents, database, store=store)
+    assert (result.skipped, result.sampled, result.findings) == (1, 0, [])
+    ledger = await ScrubLedger.of(database, store.name)
+    assert await ledger.state(None, None) == {}
+
+
+async def test_a_document_that_was_replaced_meanwhile_is_right(
+    documents: Documents, database: Database
+) -> None:
+    documents.add("a")
+    documents.put(b"a", b"new")
+    statement = f"UPDATE file_revisions SET checksum_sha256 = '{digest(b'new')}'"
+    result = await scrubbed(documents, database, store=Busy(documents, statement))
+    assert (result.sampled, result.is_clean) == (1, True)
+
+
+async def test_an_unreadable_object_is_a_finding(documents: Documents, database: Database) -> None:
+    documents.add("a")
+    memory = os.open("/proc/self/mem", os.O_RDONLY)  # reading it at 0 is an input/output error
+
+    class BadSector(DirectoryStore):
+        def _pieces(self, key: bytes, file: int) -> Iterator[memoryview]:
+            yield from super()._pieces(key, memory)
+
+    try:
+        result = await scrubbed(documents, database, store=BadSector(documents.root))
+    finally:
+        os.close(memory)
+    assert [(f.actual, f.error) for f in result.findings] == [
+        (None, "a cannot be read: Input/output error")
+    ]
+    assert await failures(database) == 1
+
+
+async def test_two_scrubs_at_once_count_a_finding_once(database: Database) -> None:
+    ledger = await ScrubLedger.of(database, "s3://x")
+    sampled_at = await ledger.now()
+    marks = [Mark(b"a", MarkResult.FAILED, 1), Mark(b"b", MarkResult.OK, 1)]
+    assert [await ledger.mark(marks, sampled_at) for _ in range(2)] == [2, 0]
+    assert await failures(database) == 1
+
+
+async def test_a_killed_scrub_leaves_no_wrong_state(
+    documents: Documents, database: Database
+) -> None:
+    """It is cancelled while it reads; what it had not read is still to be read."""
+    for number in range(3):
+        documents.add(f"{number}", b"x" * 100_000)
+    reading = threading.Event()
+
+    class Endless(DirectoryStore):
+        def read(self, key: bytes) -> Iterator[memoryview]:
+            for piece in super().read(key):
+                while True:
+                    reading.set()
+                    yield piece
+
+    task = asyncio.create_task(
+        scrubbed(documents, database, replace(ALL, threads=1), Endless(documents.root))
+    )
+    assert await asyncio.to_thread(reading.wait, 15)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    result = await scrubbed(documents, database)
+    assert (result.sampled, result.is_clean) == (3, True)
+
+
+async def test_budgets_by_the_day(documents: Documents, database: Database) -> None:
+    for number in range(4):
+        documents.add(f"{number}", b"x" * 1000)
+    at_once = replace(ALL, cooldown=timedelta(0), threads=1)
+    share = replace(at_once, quota=Quota.parse("50%"))
+    assert [(await scrubbed(documents, database, share)).sampled for _ in range(2)] == [2, 0]
+    data = replace(at_once, quota=Quota.parse("3500B"))
+    # 2,000 bytes were read today; the object that crosses the budget is read whole.
+    assert [(await scrubbed(documents, database, data)).sampled for _ in range(2)] == [2, 0]
+
+
+async def test_objects_of_an_s3_server(
+    documents: Documents, database: Database, s3: S3Server
+) -> None:
+    for key in ("good", "bad"):
+        documents.insert(key)
+    (s3.root / "documents/good").write_bytes(b"content")
+    (s3.root / "documents/bad").write_bytes(b"c0ntent")
+    store = RemoteStore(s3.address("documents"))
+    result = await scrubbed(documents, database, store=store)
+    assert [finding.revision.storage_key for finding in result.findings] == [b"bad"]
+    assert result.sampled == 2
+
+
+def test_the_rate_is_kept_by_all_threads_together(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 300_000)
+    revisions = [Revision(b"a", 1, 1, digest(b"x" * 300_000))] * 64
+    began = time.monotonic()
+    with HashingThreads(DirectoryStore(tmp_path), revisions, 2, max_rate=40e6) as threads:
+        while threads.next():
+            pass
+    assert time.monotonic() - began >= 0.4  # 19.2 MB
+
+
+def test_a_stop_ends_the_waiting_for_the_rate() -> None:
+    stop = threading.Event()
+    stop.set()
+    RateLimit(1.0, stop).spend(10**9)
+
+
+SPARSE = 20 * 1024**3
+SHORT = """
+import sys
+from pathlib import Path
+from leitstand.archive.integrity.directory_store import DirectoryStore
+from leitstand.archive.integrity.hashing import hash_object
+from leitstand.archive.integrity.revision import Revision
+left = [4_500]
+def account(count):
+    left[0] -= 1
+    return left[0] > 0
+store = DirectoryStore(Path(sys.argv[1]))
+print(hash_object(store, Revision(b"sparse", 1, 1), account).size)
+"""
+
+
+def test_memory_does_not_grow_with_a_file(tmp_path: Path) -> None:
+    """Case 68: a sparse file of 20 GB, 512 MB of address space; 1 GB of it is enough to tell."""
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(SPARSE)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (512 * 1024**2,) * 2)
+
+    done = subprocess.run(
+        [sys.executable, "-c", SHORT, tmp_path],
+        capture_output=True,
+        preexec_fn=limit,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 10**9
+
+
+def test_hashing_agrees(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 1_000_000)
+    revision = Revision(b"a", 1, 1, digest(b"x" * 1_000_000))
+    assert hash_object(DirectoryStore(tmp_path), revision).is_right
