@@ -139,7 +139,7 @@ def test_every_package_stands_in_the_architecture() -> None:
 
 def test_every_metric_in_the_table_is_exported_and_nothing_is_left_out() -> None:
     text = (ROOT / "docs/operations.md").read_text()
-    names = r"(?:leitstand_core|backup_postgres|backup_objects|restore_drill)_\w+"
+    names = r"(?:leitstand_core|backup_postgres|backup_objects|restore_drill|storage)_\w+"
     documented = {name.removesuffix("_total") for name in re.findall(rf"`({names})`", text)}
     exported = {
         name

@@ -11,7 +11,7 @@ from leitstand.cli.table import Table
 from leitstand.display import counted
 from leitstand.nearest import no_such
 
-app = Commands("group", "Groups of jobs: list them, set how many runs may work at a time.")
+app = Commands("group", "Groups of jobs: list them, set how many runs work at a time.")
 
 
 @app.command("list")
