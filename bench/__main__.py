@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import backup, history, latency, runs, verify
+from bench import backup, history, latency, reconcile, runs, scrub, verify
 from bench.server import bench_server
 
 PARTS = {
@@ -11,6 +11,8 @@ PARTS = {
     "latency": latency.report,
     "backup": backup.report,
     "verify": verify.report,
+    "reconcile": reconcile.report,
+    "scrub": scrub.report,
 }
 
 

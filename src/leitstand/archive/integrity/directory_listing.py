@@ -11,13 +11,14 @@ import os
 import stat
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator
+from itertools import islice
 from pathlib import Path
 
 from leitstand.archive.integrity.sorted_names import sorted_batches
 from leitstand.archive.integrity.storage_key import folded
 from leitstand.archive.integrity.store import Gap, ListingNotes
 
-PAGE = 1_000
+PAGE = 2_000
 """Keys of a page at least, if there are so many: small enough for the processor's cache."""
 
 _SLASH = 0x2F
@@ -76,13 +77,19 @@ class DirectoryListing:
 
     def _entries(self, prefix: bytes) -> Iterator[bytes]:
         with os.scandir(os.path.join(self._root, prefix) if prefix else self._root) as entries:
-            for entry in entries:
-                if entry.is_file(follow_symlinks=False):
-                    yield entry.name
-                elif entry.is_dir(follow_symlinks=False):
-                    yield entry.name + b"/"
-                else:
-                    self._note_irregular(prefix, entry)
+            while some := list(islice(entries, PAGE)):
+                files = [entry.name for entry in some if entry.is_file(follow_symlinks=False)]
+                yield from files
+                if len(files) < len(some):
+                    yield from self._others(prefix, some)
+
+    def _others(self, prefix: bytes, entries: list[os.DirEntry[bytes]]) -> Iterator[bytes]:
+        """The directories among ``entries``; what is no file either is noted."""
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield entry.name + b"/"
+            elif not entry.is_file(follow_symlinks=False):
+                self._note_irregular(prefix, entry)
 
     def _note_irregular(self, prefix: bytes, entry: os.DirEntry[bytes]) -> None:
         try:
@@ -111,6 +118,9 @@ class DirectoryListing:
 
 
 def _in_stretches(prefix: bytes, names: list[bytes]) -> Iterator[list[bytes] | bytes]:
+    if b"/" not in b"".join(names):
+        yield [prefix + name for name in names]
+        return
     keys: list[bytes] = []
     for name in names:
         if name[-1] == _SLASH:
