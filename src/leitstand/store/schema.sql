@@ -231,6 +231,7 @@ CREATE TABLE public.object_snapshots (
     complete boolean NOT NULL,
     files bigint,
     bytes bigint,
+    sources text[] DEFAULT '{}'::text[] NOT NULL,
     filled text[] DEFAULT '{}'::text[] NOT NULL,
     problems jsonb DEFAULT '[]'::jsonb NOT NULL,
     removed_at timestamp with time zone

@@ -3,11 +3,14 @@
 import os
 import shutil
 import socket
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from leitstand.archive import SnapshotState
+from leitstand.archive.objects.object_backup import formerly_filled
+from leitstand.archive.objects.object_ledger import Record
 from leitstand.archive.objects.restic import Words
 from leitstand.archive.objects.sources import SourcesUnusableError
 from leitstand.errors import LeitstandError, UsageError
@@ -65,6 +68,18 @@ async def test_a_source_that_is_empty_all_at_once_is_not_mounted(scene: Scene) -
     with pytest.raises(SourcesUnusableError):  # a partial one says nothing about what is right
         await scene.back_up(source)
     assert not (await scene.back_up(source, allow_empty=True)).is_partial
+
+
+def test_which_sources_should_not_be_empty() -> None:
+    """The last whole backup of each decides, whatever was backed up since."""
+    day = [datetime(2026, 12, number, tzinfo=UTC) for number in range(1, 6)]
+    records = [
+        Record("1", day[0], complete=True, sources=("/a", "/b"), filled=("/a", "/b")),
+        Record("2", day[1], complete=True, sources=("/a",), filled=()),  # --allow-empty
+        Record("3", day[2], complete=True, sources=("/c",), filled=("/c",)),
+        Record("4", day[3], complete=False, sources=("/c",), filled=()),
+    ]
+    assert formerly_filled(records) == {"/b", "/c"}
 
 
 async def test_without_any_source_nothing_is_made(bare: Scene) -> None:

@@ -1,7 +1,7 @@
 """Takes a snapshot of directories; what could not be read makes it partial, and marked as such."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from leitstand.archive.objects.object_archive import ObjectArchive
-from leitstand.archive.objects.object_ledger import ObjectLedger, Record
+from leitstand.archive.objects.object_ledger import Record
 from leitstand.archive.objects.opening import open_repository
 from leitstand.archive.objects.restic import PROBLEMS_KEPT, SHORT, Answer, Message, Restic
 from leitstand.archive.objects.restic_errors import ResticError
@@ -25,6 +25,7 @@ from leitstand.archive.objects.sources import (
     Sources,
     checked_sources,
     dropped_sockets,
+    name_of,
 )
 
 INCOMPLETE = 3
@@ -123,7 +124,7 @@ async def back_up_objects(
     ledger, directory = archive.ledger, archive.repository.directory
     checked_sources(directories, directory, ())  # before a repository is made for nothing
     opened = await open_repository(archive.repository, ledger, create=True)
-    formerly = () if allow_empty else await _formerly_filled(ledger, opened.id)
+    formerly = set() if allow_empty else formerly_filled(await ledger.records(opened.id))
     sources = checked_sources(directories, directory, formerly)
     sockets = asyncio.create_task(asyncio.to_thread(dropped_sockets, sources.usable))
     try:
@@ -139,9 +140,13 @@ async def back_up_objects(
     return made
 
 
-async def _formerly_filled(ledger: ObjectLedger, repository: str) -> tuple[str, ...]:
-    whole = [record for record in await ledger.records(repository) if record.complete]
-    return whole[-1].filled if whole else ()
+def formerly_filled(records: Iterable[Record]) -> set[str]:
+    """The sources that were not empty when they were last backed up whole; the oldest first."""
+    filled: dict[str, bool] = {}
+    for record in records:
+        if record.complete:
+            filled |= {source: source in record.filled for source in record.sources}
+    return {source for source, was_filled in filled.items() if was_filled}
 
 
 async def _run(
@@ -226,6 +231,7 @@ def _record(made: ObjectBackup, sources: Sources) -> Record:
         complete=not made.is_partial,
         files=made.counts.files,
         bytes=made.counts.bytes_processed,
+        sources=tuple(map(name_of, sources.usable)),
         filled=sources.filled,
         problems=made.left.problems,
     )

@@ -20,13 +20,14 @@ CHECKS_READ = 1000
 
 @dataclass(frozen=True)
 class Record:
-    """A snapshot that Leitstand took; ``filled`` are the sources that were not empty then."""
+    """A snapshot that Leitstand took; ``filled`` are those of ``sources`` that were not empty."""
 
     snapshot: str
     taken_at: datetime
     complete: bool
     files: int | None = None
     bytes: int | None = None
+    sources: tuple[str, ...] = ()
     filled: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -96,13 +97,14 @@ class ObjectLedger:
 
 
 def _row(record: Record) -> dict[str, Any]:
-    filled, problems = list(record.filled), to_jsonb(list(record.problems))
-    return {**vars(record), "filled": filled, "problems": problems}
+    names = {"sources": list(record.sources), "filled": list(record.filled)}
+    return {**vars(record), **names, "problems": to_jsonb(list(record.problems))}
 
 
 def _record(row: Mapping[str, Any]) -> Record:
     fields = {name: row[name] for name in ("snapshot", "taken_at", "complete", "files", "bytes")}
-    return Record(**fields, filled=tuple(row["filled"]), problems=tuple(row["problems"]))
+    lists = {name: tuple(row[name]) for name in ("sources", "filled", "problems")}
+    return Record(**fields, **lists)
 
 
 def _check(row: Mapping[str, Any]) -> RepositoryCheck:

@@ -10,9 +10,9 @@ DELETE FROM object_repositories WHERE location = :location;
 
 -- name: record_snapshot!
 INSERT INTO object_snapshots (
-    repository, snapshot, taken_at, complete, files, bytes, filled, problems
+    repository, snapshot, taken_at, complete, files, bytes, sources, filled, problems
 ) VALUES (
-    :repository, :snapshot, :taken_at, :complete, :files, :bytes, :filled, :problems
+    :repository, :snapshot, :taken_at, :complete, :files, :bytes, :sources, :filled, :problems
 )
 ON CONFLICT (repository, snapshot) DO NOTHING;
 

@@ -14,6 +14,7 @@ CREATE TABLE object_snapshots (
     complete boolean NOT NULL,
     files bigint,
     bytes bigint,
+    sources text[] NOT NULL DEFAULT '{}',
     filled text[] NOT NULL DEFAULT '{}',
     problems jsonb NOT NULL DEFAULT '[]',
     removed_at timestamptz,
