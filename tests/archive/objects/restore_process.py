@@ -17,7 +17,8 @@ from tests.forking import serve
 
 def restore(snapshot: str) -> str:
     """Restore it to ``target``; the document."""
-    location, password, place, program = (*sys.argv[1:], "")[:4]  # restic's path may be left out
+    location, password, place = sys.argv[1:4]
+    program = "".join(sys.argv[4:])
     repository = ObjectRepository(location, password, Path(place) / "home", program)
     target, log = Path(place) / "target", Path(place) / "restore.jsonl"
     order = ObjectRestore(snapshot, target, log, force=True)

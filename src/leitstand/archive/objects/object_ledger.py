@@ -103,8 +103,12 @@ def _row(record: Record) -> dict[str, Any]:
 
 def _record(row: Mapping[str, Any]) -> Record:
     fields = {name: row[name] for name in ("snapshot", "taken_at", "complete", "files", "bytes")}
-    lists = {name: tuple(row[name]) for name in ("sources", "filled", "problems")}
-    return Record(**fields, **lists)
+    return Record(
+        **fields,
+        sources=tuple(row["sources"]),
+        filled=tuple(row["filled"]),
+        problems=tuple(row["problems"]),
+    )
 
 
 def _check(row: Mapping[str, Any]) -> RepositoryCheck:
