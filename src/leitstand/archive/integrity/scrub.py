@@ -19,7 +19,7 @@ from leitstand.archive.integrity.scrubbing import Coverage, Scrubbing, ScrubFind
 from leitstand.archive.integrity.store import Store
 from leitstand.archive.integrity.survey import Survey, survey_objects
 
-MARKS = 512
+MARKS = 2_000
 """Outcomes that are noted at once: what a killed run would have to read again."""
 
 Report = Callable[[int, int], None]
