@@ -1,6 +1,5 @@
 """Reading the table of revisions from PostgreSQL, MariaDB and SQLite, always in byte order."""
 
-import asyncio
 import itertools
 import sqlite3
 from collections.abc import Iterator
@@ -137,18 +136,6 @@ async def test_the_deadline_holds_for_each_page(documents: Documents) -> None:
         locker.execute("LOCK TABLE file_revisions IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(RevisionsUnavailableError, match=r"within 0\.3 s"):
             await read(RevisionAddress(documents.conninfo), deadline=0.3)
-
-
-async def test_a_long_reading_is_no_reason_to_give_up(documents: Documents) -> None:
-    documents.execute(
-        "INSERT INTO file_revisions SELECT n, n, n::text, NULL"
-        f" FROM generate_series(1, {PAGE * 2}) AS n"
-    )
-    async with documents.table(deadline=1.0) as table:
-        pages = table.pages()
-        await anext(pages)
-        await asyncio.sleep(1.1)  # the reader's own time counts for nobody
-        assert [len(page.keys) async for page in pages] == [PAGE, 1]
 
 
 SECRET = "hidden-word"
