@@ -86,8 +86,17 @@ def _connector(conninfo: str) -> Callable[[], Any]:
         text = "postgresql://" + conninfo.partition("://")[2]
 
     async def connect() -> psycopg.AsyncConnection[Any]:
-        return await psycopg.AsyncConnection.connect(
+        connection = await psycopg.AsyncConnection.connect(
             text, connect_timeout=CONNECT, application_name="leitstand"
         )
+        connection.server_cursor_factory = _Cursor
+        return connection
 
     return connect
+
+
+class _Cursor(psycopg.AsyncServerCursor[Any]):
+    """Ends with its connection, which no reading outlives; so one that was cut off is no leak."""
+
+    def __del__(self) -> None:
+        """Say nothing."""
