@@ -98,5 +98,5 @@ def _connector(conninfo: str) -> Callable[[], Any]:
 class _Cursor(psycopg.AsyncServerCursor[Any]):
     """Ends with its connection, which no reading outlives; so one that was cut off is no leak."""
 
-    def __del__(self, __warn: Any = None) -> None:
+    def __del__(self, __warn: object = None) -> None:
         """Say nothing."""
