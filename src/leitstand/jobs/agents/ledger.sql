@@ -186,7 +186,7 @@ SET
     heartbeat_at = clock_timestamp()
 FROM chosen
 LEFT JOIN jobs AS j ON chosen.job_id = j.id
-WHERE r.id = chosen.id AND r.status = 'queued'
+WHERE r.id = chosen.id AND r.fencing_token IS NULL  -- not by status: its index would be walked
 RETURNING
     r.id,
     r.fencing_token,
