@@ -15,7 +15,7 @@ from leitstand.duration import parse_duration
 from leitstand.errors import UsageError
 from leitstand.modules import CredentialInfo
 
-app = Commands("module", "Modules and remote agents: register them, make their credentials.")
+app = Commands("module", "Modules and remote agents: register them, issue credentials.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The module's name.")]
 
