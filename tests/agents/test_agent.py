@@ -9,9 +9,13 @@ from typing import Any
 from leitstand.jobs import Run, RunStatus
 from tests.agents.agent_processes import AgentProcess, AgentProcesses
 from tests.agents.house import PATIENT, house
-from tests.jobs.scene import Scene, eventually
+from tests.jobs.scene import Running, Scene, eventually
 
 SLEEP = {"argv": ["sleep", "1000"]}
+
+
+async def counted(running: Running, status: str) -> bool | None:
+    return running.server.outcomes[status] == 1 or None
 
 
 async def log_of(scene: Scene, run: Run) -> str:
@@ -37,7 +41,7 @@ async def test_a_task_goes_to_the_agent_and_comes_back(
         agent = await agents.start("web1", [url])
         run = await scene.ended(await scene.queue.request("job"))
         assert run.owner == await agent.connected()
-        assert running.server.outcomes["succeeded"] == 1
+        await eventually(partial(counted, running, "succeeded"))
         assert await agent.stopped() == 0
     assert (run.status, run.result and run.result["exit_code"]) == (RunStatus.SUCCEEDED, 0)
     assert await log_of(scene, run) == f"one\n{run.fencing_token}\ntwo"

@@ -123,7 +123,8 @@ async def test_a_result_outlives_its_agent_while_no_server_is_there(
 ) -> None:
     """The agent is killed before it could deliver; the next process of it delivers."""
     go_on = tmp_path / "go-on"
-    script = f"until [ -e {go_on} ]; do sleep 0.05; done; echo done"
+    begun = tmp_path / "begun"
+    script = f"echo $$ > {begun}; until [ -e {go_on} ]; do sleep 0.05; done; echo done"
     await scene.job("job", kind="command", params={"shell": script}, runs_on=["web1"])
     port = free_port()
     url = f"http://127.0.0.1:{port}"
@@ -131,8 +132,7 @@ async def test_a_result_outlives_its_agent_while_no_server_is_there(
         first = await (await servers.start(LASTING, port=port)).registered()
         agent = await agents.start("web1", [url])
         run = await scene.running(await scene.queue.request("job"))
-        await agent.connected()
-        await scene.when(lambda r: r.heartbeat_at != run.heartbeat_at, run.id)
+        await eventually(partial(lines, begun, 1))
         await first.killed()
         go_on.touch()
         await eventually(partial(kept, tmp_path / "agent-web1"))

@@ -201,6 +201,7 @@ async def test_overlap_allow_runs_side_by_side(scene: Scene) -> None:
     async with control_server(scene):
         for _ in range(3):
             await scene.running(await scene.queue.request("job"))
+        await eventually(lambda: _entered(scene, 3))
         assert scene.gate.inside == 3
 
 

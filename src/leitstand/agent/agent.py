@@ -71,12 +71,8 @@ class Agent:
         spool = DocumentSpool(self._configuration.directory / "results")
         async with ServerClient(self._configuration) as client:
             outbox = Outbox(client, spool)
-            recovering = asyncio.create_task(_quietly(outbox.recover()))
-            try:
-                while not stop.is_set() and self._refusal is None:
-                    await self._live(client, outbox, stop)
-            finally:
-                await _cancelled(recovering)
+            while not stop.is_set() and self._refusal is None:
+                await self._live(client, outbox, stop)
         if self._refusal is not None:
             raise self._refusal
         return self._bench.left
@@ -90,7 +86,11 @@ class Agent:
         self._instance = welcome.instance
         self._ended.clear()
         fence_after = welcome.stale_after * FENCE_SHARE
-        async with self._vouched_for(welcome, fence_after), _beside(outbox.report(self._instance)):
+        async with (
+            self._vouched_for(welcome, fence_after),
+            _beside(outbox.recover()),
+            _beside(outbox.report(self._instance)),
+        ):
             async with _beside(self._ask_on(client, outbox, fence_after)):
                 await _first_of(stop, self._ended)
             reason = HaltReason.SHUTDOWN if stop.is_set() else HaltReason.LEASE_LOST

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import structlog
+
 from leitstand.agent.client import RefusedError
 from leitstand.agent.outbox import Outbox
 from leitstand.agent.task_run import TaskRun
@@ -20,6 +22,8 @@ from leitstand.execution import (
     ending_of,
     execute,
 )
+
+log = structlog.get_logger(__name__)
 
 LAST_PATIENCE = 2.0
 """Seconds after the grace for what is killed to end and for results to reach the disk."""
@@ -117,6 +121,8 @@ class Bench:
                 self._spent.add(held.lease.run_id)
         except RefusedError as error:
             on_refused(error)
+        except Exception:  # the task's end may not be lost without a word
+            log.exception("a task failed unexpectedly", run=held.lease.run_id)
         finally:
             self.runs.remove(held)
             self.changed.set()

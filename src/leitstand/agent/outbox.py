@@ -86,14 +86,17 @@ class Outbox:
         return taken
 
     async def recover(self) -> None:
-        """Deliver what earlier processes could not, one after the other."""
+        """Deliver what earlier processes and lives could not, one after the other.
+
+        Only before new runs have ended: what they keep on disk they deliver themselves.
+        """
         for path, document in await asyncio.to_thread(lambda: list(self._spool.read())):
             try:
                 delivery = Delivery.model_validate(document)
             except ValueError as error:
                 log.error("a kept result is unreadable", file=path, error=str(error))  # noqa: TRY400 -- the file is the story
                 continue
-            log.warning("delivering a result of an earlier process", run=delivery.claim.run)
+            log.warning("delivering a kept result", run=delivery.claim.run)
             await self.deliver(delivery)
 
     async def _delivered(self, delivery: Delivery) -> bool | None:

@@ -65,17 +65,21 @@ class HeldRun:
             self._children.renew(self.lease.run_id, self.left())
 
     def stop(self, reason: HaltReason) -> None:
-        """Cancel the run's task; for a lost lease its children are killed first and at once.
+        """Cancel the work; for a lost lease its children are killed first and at once.
 
-        The first reason stands, except that a lost lease outweighs the others.
+        The first reason stands, except that a lost lease outweighs the others. Once the executor is
+        done there is nothing to cancel: what follows is the delivery of its outcome.
         """
         with self._lock:
             if self.stop_reason is None or reason is HaltReason.LEASE_LOST:
                 self.stop_reason = reason
         if reason is HaltReason.LEASE_LOST:
             self._children.kill(self.lease.run_id)
-        if self._task is not None:
-            self._loop.call_soon_threadsafe(self._task.cancel)
+        self._loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._task is not None and self.executing:
+            self._task.cancel()
 
     def ended(self) -> None:
         """The executor is done; what it started is gone."""
