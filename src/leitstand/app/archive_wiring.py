@@ -15,6 +15,7 @@ from leitstand.archive import (
     ObjectBackupKind,
     ObjectCheckKind,
     ObjectDrill,
+    Objectives,
     ObjectLedger,
     ObjectRepository,
     ObjectRotateKind,
@@ -45,10 +46,12 @@ def archive_settings(settings: Settings) -> ArchiveSettings:
             daily=backup.keep_daily,
             weekly=backup.keep_weekly,
             monthly=backup.keep_monthly,
+            yearly=backup.keep_yearly,
             drills=settings.protection.enabled,
         ),
         drill=DrillSettings(drill.directory.absolute(), queries, drill.timeout),
         bin_dir=backup.bin_dir,
+        objectives=Objectives(**settings.objectives.model_dump()),
     )
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import psycopg
 
+from leitstand.app.archive_wiring import archive_settings, control_server_address, object_repository
 from leitstand.app.archive_wiring import backup_source as open_source
-from leitstand.app.archive_wiring import control_server_address, object_repository
-from leitstand.archive import DrillLedger, list_generations
+from leitstand.archive import DrillLedger, judge, list_generations
 from leitstand.doctor import (
     Finding,
     backup_source,
@@ -23,6 +23,7 @@ from leitstand.doctor import (
     newest_verified,
     postgres_programs,
     python_version,
+    recovery_objectives,
     restic_program,
     room,
     schedules,
@@ -118,7 +119,7 @@ async def _of_ledgers(settings: Settings, conninfo: str) -> list[Finding]:
         return [
             *await _tried("control server", _of_servers(settings, database)),
             *await _tried("job schedules", _of_jobs(database)),
-            *await _tried("last restore drill", _of_drills(database)),
+            *await _tried("last restore drill", _of_drills(settings, database)),
         ]
 
 
@@ -142,5 +143,9 @@ async def _of_jobs(database: Database) -> list[Finding]:
     return [schedules(await JobLedger(database, Kinds([])).list_all())]
 
 
-async def _of_drills(database: Database) -> list[Finding]:
-    return [last_drill(await DrillLedger(database).history(limit=1), datetime.now(UTC))]
+async def _of_drills(settings: Settings, database: Database) -> list[Finding]:
+    archive, now = archive_settings(settings), datetime.now(UTC)
+    drills = await DrillLedger(database).history()
+    generations = await asyncio.to_thread(list_generations, archive.directory)
+    promises = judge(archive.objectives, generations, archive.policy, drills, now)
+    return [last_drill(drills[:1], now), recovery_objectives(promises)]

@@ -19,6 +19,7 @@ from leitstand.archive import (
     DrillMetrics,
     GenerationState,
     IntegrityMetrics,
+    ObjectiveMetrics,
     ObjectMetrics,
     list_generations,
 )
@@ -146,6 +147,7 @@ def _site(control: Control, server: ControlServer, api: APIRouter) -> Site:
             BackupMetrics(control.archive),
             ObjectMetrics(control.objects),
             IntegrityMetrics(control.database),
+            ObjectiveMetrics(control.archive, control.drills),
         ]
     )
     address = settings.server.address[0]

@@ -16,6 +16,8 @@ from leitstand.archive.integrity.reconciliation import Reconciliation
 from leitstand.archive.integrity.scrubbing import Scrubbing
 from leitstand.archive.integrity.settings import IntegritySettings
 from leitstand.archive.kinds import PostgresBackup, PostgresRotate, PostgresVerify, RestoreDrill
+from leitstand.archive.objective_metrics import ObjectiveMetrics
+from leitstand.archive.objectives import Judgement, Objectives, breaches, judge
 from leitstand.archive.objects.listing import ListedSnapshot, SnapshotState, list_snapshots
 from leitstand.archive.objects.object_archive import ObjectArchive
 from leitstand.archive.objects.object_backup import ObjectBackup, back_up_objects
@@ -82,6 +84,7 @@ __all__ = [
     "GenerationState",
     "IntegrityMetrics",
     "IntegritySettings",
+    "Judgement",
     "KnownObject",
     "ListedSnapshot",
     "MaterialiseProgress",
@@ -97,6 +100,8 @@ __all__ = [
     "ObjectRestore",
     "ObjectRotateKind",
     "ObjectRotation",
+    "ObjectiveMetrics",
+    "Objectives",
     "OpenRepository",
     "Policy",
     "PostgresBackup",
@@ -119,9 +124,11 @@ __all__ = [
     "VerifyProgress",
     "back_up_objects",
     "backup_lines",
+    "breaches",
     "check_objects",
     "drill_database",
     "drill_objects",
+    "judge",
     "list_generations",
     "list_snapshots",
     "open_repository",

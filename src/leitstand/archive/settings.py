@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from leitstand.archive.drills.copy_check import ExpectedAnswer
+from leitstand.archive.objectives import Objectives
 from leitstand.archive.postgres.backup import Repository
 from leitstand.archive.postgres.connection import Source
 from leitstand.archive.postgres.retention import Policy
@@ -27,7 +28,8 @@ class DrillSettings:
 
 @dataclass(frozen=True)
 class ArchiveSettings:
-    """Where backups are, with which programs they are made, and for how long they are kept.
+    """Where backups are, with which programs they are made, for how long they are kept, and what
+    was promised of them.
 
     ``bin_dir`` is empty for the programs that come with Leitstand.
     """
@@ -38,6 +40,7 @@ class ArchiveSettings:
     policy: Policy
     drill: DrillSettings
     bin_dir: str = ""
+    objectives: Objectives = field(default_factory=Objectives)
 
     @cached_property
     def binaries(self) -> Binaries:

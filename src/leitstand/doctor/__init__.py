@@ -5,7 +5,7 @@ from leitstand.doctor.database import control_database
 from leitstand.doctor.finding import Finding, from_error, sound
 from leitstand.doctor.machine import directory_writable, python_version, room
 from leitstand.doctor.programs import postgres_programs, restic_program
-from leitstand.doctor.proof import last_drill, newest_verified
+from leitstand.doctor.proof import last_drill, newest_verified, recovery_objectives
 from leitstand.doctor.source import backup_source
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "newest_verified",
     "postgres_programs",
     "python_version",
+    "recovery_objectives",
     "restic_program",
     "room",
     "schedules",

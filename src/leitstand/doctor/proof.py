@@ -1,9 +1,10 @@
-"""Checks the backups: how old the newest verified one is, and whether one was drilled."""
+"""Checks the backups: how old the newest verified one is, whether one was drilled, and what was
+promised of recovery."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from leitstand.archive import Drill, Generation
+from leitstand.archive import Drill, Generation, Judgement, breaches
 from leitstand.doctor.finding import Finding, sound, wrong
 
 BACKUP_AGE = timedelta(hours=26)
@@ -42,6 +43,20 @@ def last_drill(drills: Sequence[Drill], now: datetime) -> Finding:
     if now - drills[0].timestamp > DRILL_AGE:
         return wrong(name, f"it was {_days(now - drills[0].timestamp)} ago", "leitstand drill run")
     return sound(name)
+
+
+def recovery_objectives(promises: Sequence[Judgement]) -> Finding:
+    """Every promise about recovery is kept."""
+    name = "recovery objectives"
+    broken = [each.sentence for each in breaches(promises)]
+    if not broken:
+        return sound(name)
+    return wrong(
+        name,
+        "; ".join(broken),
+        "See which job of self-protection is disabled or fails (leitstand job list), or promise"
+        " something else ([objectives] in the configuration).",
+    )
 
 
 def _days(age: timedelta) -> str:

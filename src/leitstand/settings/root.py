@@ -18,6 +18,7 @@ from leitstand.settings.sections import (
     HistorySettings,
     LogSettings,
     LoopSettings,
+    ObjectiveSettings,
     ObjectSettings,
     ProtectionSettings,
     ScrubSettings,
@@ -43,6 +44,7 @@ class Settings(Section):
     loop: LoopSettings = LoopSettings()
     backup: BackupSettings = BackupSettings()
     drill: DrillSettings = DrillSettings()
+    objectives: ObjectiveSettings = ObjectiveSettings()
     history: HistorySettings = HistorySettings()
     protection: ProtectionSettings = ProtectionSettings()
     log: LogSettings = LogSettings()

@@ -63,6 +63,7 @@ Duration = Annotated[float, BeforeValidator(_seconds), Field(allow_inf_nan=False
 """Seconds; read from ``"10s"``, ``"1h30m"`` or a number of seconds."""
 
 Deadline = Annotated[Duration, Field(gt=0)]
+Promise = Annotated[Duration, Field(ge=0)]
 DurationOrDefault = Annotated[Duration, AfterValidator(_default_unless_positive)]
 CountOrDefault = Annotated[int, AfterValidator(_default_unless_positive)]
 Kept = Annotated[int, AfterValidator(_not_negative)]
@@ -144,6 +145,7 @@ class PostgresBackupSettings(Section):
     keep_daily: Kept = 0
     keep_weekly: Kept = 0
     keep_monthly: Kept = 0
+    keep_yearly: Kept = 0
     compression: int = Field(1, ge=1, le=9)
     bin_dir: str = ""
     restore_log: Path = Path("var/restore-log.jsonl")
@@ -180,6 +182,16 @@ class DrillSettings(Section):
     directory: Path = Path("var/drills")
     queries: tuple[DrillQuery, ...] = ()
     timeout: Deadline = 3600.0
+
+
+class ObjectiveSettings(Section):
+    """``[objectives]``: what recovery is promised to be; 0 promises nothing."""
+
+    recovery_time: Promise = 0.0
+    recovery_point: Promise = 26 * 3600.0
+    verify_every: Promise = 26 * 3600.0
+    drill_every: Promise = 8 * 86400.0
+    rotate_every: Promise = 26 * 3600.0
 
 
 class HistorySettings(Section):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from leitstand.archive import Drill, Generation, GenerationState
+from leitstand.archive import Drill, Generation, GenerationState, Judgement, breaches
 from leitstand.jobs import AgentInfo, Job, Run, ServerInfo
 
 
@@ -23,10 +23,13 @@ class Status:
 
 
 def problems_of(
-    generations: Sequence[Generation], jobs: Sequence[Job], drills: Sequence[Drill]
+    generations: Sequence[Generation],
+    jobs: Sequence[Job],
+    drills: Sequence[Drill],
+    promises: Sequence[Judgement] = (),
 ) -> list[str]:
     """What somebody should look at, as sentences."""
-    found = _about_backups(generations)
+    found = _about_backups(generations) or [f"{each.sentence}." for each in breaches(promises)]
     found += [
         f"Job {job.name} last ended as {job.last_outcome}."
         for job in jobs

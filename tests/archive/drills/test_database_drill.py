@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from leitstand.archive import ExpectedAnswer, drill_database
-from leitstand.archive.drills.database_drill import DatabaseDrill, run_database_drill
+from leitstand.archive.drills.database_drill import DatabaseDrill, last_lines, run_database_drill
 from leitstand.archive.postgres.catalogue import list_generations
 from leitstand.archive.postgres.checks import Check, CheckKind, read_checks
 from leitstand.archive.postgres.stage import BASE
@@ -111,3 +111,13 @@ def test_a_restore_that_takes_too_long_is_given_up(
 def drills_noted(archive: Archive) -> list[Check]:
     newest: Path = list_generations(archive.directory)[-1].path
     return [check for check in read_checks(newest) if check.kind is CheckKind.DRILL]
+
+
+def test_of_a_long_detail_the_last_lines_stay() -> None:
+    detail = "".join(f"LOG: line {number}\n" for number in range(1000)) + "FATAL: this is why"
+    kept = last_lines(detail, 200)
+    assert kept.startswith("… LOG: line ")
+    assert kept.endswith("LOG: line 999\nFATAL: this is why")
+    assert len(kept) <= 200
+    assert last_lines("short", 200) == "short"
+    assert len(last_lines("x" * 300, 200)) == 200

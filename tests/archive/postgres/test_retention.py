@@ -1,5 +1,6 @@
 """Retention never gives up what is proven for what is not."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -31,7 +32,7 @@ candidates = st.lists(
     max_size=30,
 )
 counts = st.integers(-3, 10)
-policies = st.builds(Policy, counts, counts, counts, counts, st.booleans())
+policies = st.builds(Policy, counts, counts, counts, counts, counts, st.booleans())
 
 
 def ids(plan: Plan) -> set[str]:
@@ -121,9 +122,9 @@ def test_a_policy_that_matches_nothing_does_not_remove_everything() -> None:
     assert ids(plan_retention(found, Policy(keep=-1))) == {found[-1].id}
 
 
-def test_days_weeks_and_months() -> None:
+def test_days_weeks_months_and_years() -> None:
     found = [candidate(12 * number) for number in range(120)]
-    plan = plan_retention(found, Policy(keep=1, daily=3, weekly=2, monthly=3))
+    plan = plan_retention(found, Policy(keep=1, daily=3, weekly=2, monthly=3, yearly=2))
     reasons = {d.id: d.reasons for d in plan.kept}
     assert list(reasons) == [
         "20260131T120000Z",
@@ -134,3 +135,32 @@ def test_days_weeks_and_months() -> None:
     ]
     assert reasons["20260131T120000Z"] == ("the newest of the month 2026-01",)
     assert "the newest of the day 2026-03-01" in reasons["20260301T120000Z"]
+    assert "the newest of the year 2026" in reasons["20260301T120000Z"]
+
+
+@given(candidates, policies)
+def test_undrilled_ones_push_out_no_drilled_one(found: list[Candidate], policy: Policy) -> None:
+    """The numbers are filled with what passed a drill, however much was taken since."""
+    drilled = [item for item in found if item.drilled]
+    together = ids(plan_retention(found, replace(policy, drills=True)))
+    alone = ids(plan_retention(drilled, replace(policy, drills=True)))
+    assert alone & {item.id for item in drilled if item.proven} <= together
+
+
+@given(candidates, policies)
+def test_at_most_twice_as_many_stay_where_drills_are_on(
+    found: list[Candidate], policy: Policy
+) -> None:
+    """Waiting for a drill does not fill the disk for ever."""
+    proven = [item for item in found if item.proven and item.system_identifier == "1"]
+    counts = (policy.keep, policy.daily, policy.weekly, policy.monthly, policy.yearly)
+    places = 2 * sum(max(count, 0) for count in counts) + 2
+    assert len(plan_retention(proven, replace(policy, drills=True)).kept) <= places
+
+
+def test_with_weekly_drills_of_daily_backups() -> None:
+    found = [candidate(24 * day, drilled=day % 7 == 0) for day in range(30)]
+    reasons = {d.id: d.reasons for d in plan_retention(found, Policy(keep=3, drills=True)).kept}
+    assert list(reasons) == [found[day].id for day in (14, 21, 27, 28, 29)]
+    assert reasons[found[14].id] == ("number 3 of the newest 3 that passed a drill",)
+    assert reasons[found[27].id] == ("number 3 of the newest 3",)

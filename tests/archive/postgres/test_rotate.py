@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from structlog.testing import capture_logs
 
 from leitstand.archive.postgres.backup_lock import BackupBusyError, backup_lock
 from leitstand.archive.postgres.retention import Policy
-from leitstand.archive.postgres.rotate import REMOVED_PREFIX, rotate
+from leitstand.archive.postgres.rotate import REMOVED_PREFIX, overdue, rotate
 from leitstand.archive.postgres.stage import FULL_DIR, SIDECAR, Stage, StageRecord
 from tests.archive_scene import Archive
 
@@ -112,3 +113,15 @@ def test_not_while_a_backup_is_taken(several: Archive) -> None:
 
 def test_no_directory_is_nothing_to_do(tmp_path: Path) -> None:
     assert rotate(tmp_path / "nowhere", Policy()).removed == ()
+
+
+def test_a_rotation_that_does_not_happen_is_overdue(several: Archive) -> None:
+    """Case 42: what should have gone is seen without any trace of the rotations themselves."""
+    generations, policy = several.generations, Policy(keep=1)
+    taken = generations[-1].started_at
+    assert taken is not None
+    assert [g.id for g in overdue(generations, policy, taken)] == [*IDS]
+    assert overdue(generations, policy, taken - timedelta(seconds=1)) == ()
+    assert overdue(generations, Policy(keep=4), taken) == ()
+    rotate(several.directory, policy)
+    assert overdue(several.generations, policy, taken) == ()

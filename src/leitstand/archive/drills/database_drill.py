@@ -137,5 +137,19 @@ def _praise(drill: DatabaseDrill) -> str:
 
 
 def _sentence(error: LeitstandError) -> str:
-    parts = [error.message] if error.detail is None else [error.message, error.detail]
-    return ": ".join(parts)[:DETAIL_LIMIT]
+    """What happened and its detail; of one that is too long the last lines, which decide."""
+    if error.detail is None:
+        return error.message[:DETAIL_LIMIT]
+    return f"{error.message}: {last_lines(error.detail, DETAIL_LIMIT - len(error.message))}"
+
+
+def last_lines(text: str, limit: int) -> str:
+    """``text``, or as many whole lines of its end as have room in ``limit`` characters.
+
+    A last line that is longer by itself is cut in front.
+    """
+    if len(text) <= limit:
+        return text
+    kept = text[max(0, len(text) - max(limit, 1) + 2) :]
+    _, _, whole = kept.partition("\n")
+    return f"… {whole or kept}"

@@ -44,6 +44,16 @@ class DrillMetrics:
                 {k: d.recovery_time for k, d in latest.items() if d.recovery_time is not None},
             ),
             _by_kind(
+                "restore_drill_recovery_point_age_seconds",
+                "How old the newest data was when the last drill that got there began",
+                {
+                    kind: drill.recovery_point_age
+                    for kind, drill in latest.items()
+                    if drill.recovery_point_age is not None
+                },
+            ),
+            _by_phase(latest),
+            _by_kind(
                 "restore_drill_age_seconds",
                 "Since the last drill ended",
                 {k: (self._clock() - d.timestamp).total_seconds() for k, d in latest.items()},
@@ -53,6 +63,16 @@ class DrillMetrics:
 
 def _last_success(drill: Drill | None) -> int:
     return NEVER if drill is None else int(drill.success)
+
+
+def _by_phase(latest: dict[DrillKind, Drill]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(
+        "restore_drill_phase_seconds", "Phases of the last drill", labels=["kind", "phase"]
+    )
+    for kind, drill in latest.items():
+        for phase, duration in drill.phases.items():
+            family.add_metric([kind.value, phase], duration)
+    return family
 
 
 def _by_kind(name: str, text: str, values: dict[DrillKind, float]) -> GaugeMetricFamily:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import structlog
 
-from leitstand.archive.drills.database_drill import DatabaseDrill, run_database_drill
+from leitstand.archive.drills.database_drill import DatabaseDrill, last_lines, run_database_drill
 from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.postgres.catalogue import list_generations, newest_of
 from leitstand.archive.postgres.checks import Check, CheckKind, note_check
@@ -72,7 +72,7 @@ def _failed(source: str, detail: str) -> Drill:
 
 def _note(generation: Path, drill: Drill, stages: tuple[str, ...]) -> None:
     """Keep the outcome beside the generation, too: rotation asks for it without a database."""
-    detail = drill.detail[:DETAIL_LIMIT]
+    detail = last_lines(drill.detail, DETAIL_LIMIT)
     check = Check(drill.timestamp, CheckKind.DRILL, drill.success, stages, detail=detail)
     try:
         note_check(generation, check)

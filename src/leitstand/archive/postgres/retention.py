@@ -1,9 +1,13 @@
 """Which generations to keep and which to remove, with the reason for each; pure.
 
 Only generations that are complete and have verified count; the others neither take a place nor push
-one out. Generations of different clusters (system identifiers) are never compared. Whatever the
-numbers say, the newest one that verified stays, and where restore drills are on also the newest
-that passed one.
+one out. Where restore drills are on, the numbers are filled with those that passed one; besides,
+the same numbers hold for all that verified, since a week's backups would go otherwise while they
+wait for their drill. So an undrilled generation never pushes out a drilled one, and at most twice
+as many stay as the numbers say.
+
+Generations of different clusters (system identifiers) are never compared. Whatever the numbers say,
+the newest one that verified stays, and where drills are on also the newest that passed one.
 """
 
 from collections import defaultdict
@@ -22,16 +26,17 @@ class RetentionError(LeitstandError):
 
 @dataclass(frozen=True)
 class Policy:
-    """How many generations to keep: the newest, and the newest of so many days, weeks, months.
+    """How many generations to keep: the newest, and the newest of so many days, weeks and so on.
 
-    Days, weeks (ISO) and months are those of UTC, and only those that have a generation. Negative
-    numbers count as 0. ``drills`` says whether restore drills are on.
+    Days, weeks (ISO), months and years are those of UTC, and only those that have a generation.
+    Negative numbers count as 0. ``drills`` says whether restore drills are on.
     """
 
     keep: int = 7
     daily: int = 0
     weekly: int = 0
     monthly: int = 0
+    yearly: int = 0
     drills: bool = False
 
 
@@ -128,17 +133,28 @@ def _reasons(line: Sequence[Candidate], policy: Policy) -> dict[str, list[str]]:
     """Why the proven generations that stay do so, by id."""
     proven = [candidate for candidate in reversed(line) if candidate.proven]
     reasons: dict[str, list[str]] = defaultdict(list)
-    for number, candidate in enumerate(proven[: max(policy.keep, 0)], 1):
-        reasons[candidate.id].append(f"number {number} of the newest {policy.keep}")
+    if policy.drills:
+        drilled = [candidate for candidate in proven if candidate.drilled]
+        _count(drilled, policy, " that passed a drill", reasons)
+    _count(proven, policy, "", reasons)
+    _protect(proven, reasons, policy)
+    return reasons
+
+
+def _count(
+    newest_first: Sequence[Candidate], policy: Policy, which: str, reasons: dict[str, list[str]]
+) -> None:
+    """Give the places of ``policy`` to ``newest_first``; ``which`` says whom that leaves out."""
+    for number, candidate in enumerate(newest_first[: max(policy.keep, 0)], 1):
+        reasons[candidate.id].append(f"number {number} of the newest {policy.keep}{which}")
     for count, what, period in (
         (policy.daily, "day", _day),
         (policy.weekly, "week", _week),
         (policy.monthly, "month", _month),
+        (policy.yearly, "year", _year),
     ):
-        for candidate, name in _newest_of_each(proven, count, period):
-            reasons[candidate.id].append(f"the newest of the {what} {name}")
-    _protect(proven, reasons, policy)
-    return reasons
+        for candidate, name in _newest_of_each(newest_first, count, period):
+            reasons[candidate.id].append(f"the newest of the {what} {name}{which}")
 
 
 def _protect(proven: Sequence[Candidate], reasons: dict[str, list[str]], policy: Policy) -> None:
@@ -173,3 +189,7 @@ def _week(time: datetime) -> str:
 
 def _month(time: datetime) -> str:
     return f"{time:%Y-%m}"
+
+
+def _year(time: datetime) -> str:
+    return f"{time:%Y}"

@@ -2,8 +2,9 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import structlog
@@ -93,16 +94,35 @@ def remove_leftovers(directory: Path) -> tuple[Failure, ...]:
     return tuple(failures)
 
 
-def candidate_of(generation: Generation) -> Candidate:
-    """What retention needs to know of ``generation``."""
+def candidate_of(generation: Generation, at: datetime | None = None) -> Candidate:
+    """What retention needs to know of ``generation``; drills after ``at`` are left out."""
     complete = generation.state is GenerationState.COMPLETE
+    drilled_at = generation.drilled_at
     return Candidate(
         id=generation.id,
         system_identifier=generation.system_identifier,
         started_at=generation.started_at,
         proven=complete and generation.verified_at is not None,
-        drilled=complete and generation.drilled_at is not None,
+        drilled=complete and drilled_at is not None and (at is None or drilled_at <= at),
     )
+
+
+def overdue(
+    generations: Iterable[Generation], policy: Policy, since: datetime
+) -> tuple[Generation, ...]:
+    """The generations that are still there and that rotation gave up as of ``since`` already.
+
+    None as long as rotation works: what it gives up it removes, or its run says why it cannot.
+    """
+    there = tuple(generations)
+    then = [
+        candidate_of(generation, since)
+        for generation in there
+        if generation.started_at is not None and generation.started_at <= since
+    ]
+    given_up = {decision.id for decision in plan_retention(then, policy).removed}
+    still = given_up & {decision.id for decision in _plan(there, policy).removed}
+    return tuple(generation for generation in there if generation.id in still)
 
 
 def _plan(generations: tuple[Generation, ...], policy: Policy) -> Plan:
