@@ -7,6 +7,7 @@ from typing import Any
 from leitstand.address import check_conninfo
 from leitstand.archive import (
     ArchiveSettings,
+    CanaryChoice,
     Drill,
     DrillLedger,
     DrillSettings,
@@ -24,6 +25,7 @@ from leitstand.archive import (
     PostgresRotate,
     PostgresVerify,
     RestoreDrill,
+    TableChoice,
     drill_objects,
 )
 from leitstand.execution import Executor
@@ -36,6 +38,8 @@ from leitstand.store.embedded import EmbeddedServer
 def archive_settings(settings: Settings) -> ArchiveSettings:
     """The archive's settings in its own terms, with absolute paths: programs have their own cwd."""
     backup, drill = settings.backup.postgres, settings.drill
+    tables = [TableChoice(**table.model_dump()) for table in drill.canaries]
+    canaries = CanaryChoice(tuple(tables), drill.canary_limit)
     queries = [ExpectedAnswer(q.database, q.sql, q.expect) for q in drill.queries]
     return ArchiveSettings(
         directory=backup.directory.absolute(),
@@ -49,7 +53,7 @@ def archive_settings(settings: Settings) -> ArchiveSettings:
             yearly=backup.keep_yearly,
             drills=settings.protection.enabled,
         ),
-        drill=DrillSettings(drill.directory.absolute(), queries, drill.timeout),
+        drill=DrillSettings(drill.directory.absolute(), queries, drill.timeout, canaries),
         bin_dir=backup.bin_dir,
         objectives=Objectives(**settings.objectives.model_dump()),
     )

@@ -53,6 +53,7 @@ from leitstand.archive.postgres.backup import (
     take_incremental,
 )
 from leitstand.archive.postgres.basebackup import BackupProgress
+from leitstand.archive.postgres.canary import CanaryChoice, TableChoice
 from leitstand.archive.postgres.catalogue import Generation, GenerationState, list_generations
 from leitstand.archive.postgres.connection import Source
 from leitstand.archive.postgres.materialise import Materialised, MaterialiseProgress
@@ -71,6 +72,7 @@ __all__ = [
     "BackupMetrics",
     "BackupProgress",
     "BackupResult",
+    "CanaryChoice",
     "CheckRequest",
     "CheckResult",
     "Demonstration",
@@ -120,6 +122,7 @@ __all__ = [
     "Scrubbing",
     "SnapshotState",
     "Source",
+    "TableChoice",
     "Verdict",
     "VerifyProgress",
     "back_up_objects",

@@ -9,6 +9,7 @@ from pathlib import Path
 from leitstand.archive.drills.copy_check import ExpectedAnswer
 from leitstand.archive.objectives import Objectives
 from leitstand.archive.postgres.backup import Repository
+from leitstand.archive.postgres.canary import CanaryChoice
 from leitstand.archive.postgres.connection import Source
 from leitstand.archive.postgres.retention import Policy
 from leitstand.errors import NotFoundError
@@ -19,11 +20,15 @@ from leitstand.store.reachable import reachable_binaries, reachable_directory
 
 @dataclass(frozen=True)
 class DrillSettings:
-    """Where drills unpack, what they ask, and how many seconds each phase may take."""
+    """Where drills unpack, what they ask, and how many seconds each phase may take.
+
+    ``canaries`` are asked of the server when it is backed up, and of the copy in the drill.
+    """
 
     directory: Path
     queries: Sequence[ExpectedAnswer] = ()
     phase_timeout: float = 3600.0
+    canaries: CanaryChoice = field(default_factory=CanaryChoice)
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,9 @@ class ArchiveSettings:
     def repository(self, conninfo: str) -> Repository:
         """The backup directory, and the server behind ``conninfo`` as its source."""
         source = Source.parse(conninfo)
-        return Repository(source, self.directory, self.binaries, self.level, self.scratch)
+        return Repository(
+            source, self.directory, self.binaries, self.level, self.scratch, self.drill.canaries
+        )
 
     def server_programs(self, account: Account) -> Binaries:
         """The programs where ``account`` can execute them."""

@@ -77,6 +77,12 @@ async def history(
     call.output.show([drill.as_dict() for drill in drills], table)
 
 
+def _known(drill: Drill) -> str | None:
+    if "expected" not in drill.canaries:
+        return None
+    return f"{drill.canaries['returned']} of {drill.canaries['expected']} returned"
+
+
 def _facts(drill: Drill) -> list[tuple[str, object]]:
     phases = ", ".join(f"{name} {seconds(value)}" for name, value in drill.phases.items())
     return [
@@ -85,5 +91,6 @@ def _facts(drill: Drill) -> list[tuple[str, object]]:
         ("detail", drill.detail),
         ("recovery time", seconds(drill.recovery_time)),
         ("age of the newest data", seconds(drill.recovery_point_age)),
+        ("known answers", _known(drill)),
         ("phases", phases or None),
     ]

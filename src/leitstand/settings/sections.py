@@ -176,11 +176,22 @@ class DrillQuery(Section):
     expect: str
 
 
+class CanaryTable(Section):
+    """A table whose content is recorded when it is backed up, and must come back in a drill."""
+
+    database: str
+    table: str = Field(pattern=r"\.")
+    key: str = ""
+    append_only: bool = False
+
+
 class DrillSettings(Section):
     """``[drill]``: restore drills; ``timeout`` holds for each phase."""
 
     directory: Path = Path("var/drills")
     queries: tuple[DrillQuery, ...] = ()
+    canaries: tuple[CanaryTable, ...] = ()
+    canary_limit: Kept = 50
     timeout: Deadline = 3600.0
 
 

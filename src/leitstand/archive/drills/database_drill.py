@@ -4,11 +4,12 @@ Everything blocks: run it in a worker process. The recovery time that is reporte
 recovery would do (verify and unpack, combine, start, first answer), not the further checks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from leitstand.archive.drills.copy_check import (
     ExpectedAnswer,
@@ -19,8 +20,11 @@ from leitstand.archive.drills.copy_check import (
 from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.drills.drill_room import drill_room
 from leitstand.archive.drills.isolated_server import isolated_server
+from leitstand.archive.drills.known_answers import ask_known, require_known
 from leitstand.archive.drills.stopwatch import Say, Stopwatch
+from leitstand.archive.postgres.canary import Canaries
 from leitstand.archive.postgres.materialise import Materialised, materialise
+from leitstand.display import counted
 from leitstand.errors import LeitstandError
 from leitstand.store.account import Account
 from leitstand.store.binaries import Binaries
@@ -33,6 +37,8 @@ DETAIL_LIMIT = 2000
 class DatabaseDrill:
     """What to drill: a generation up to a stage, with which questions, how long a phase may take.
 
+    ``known`` are the answers that the stage's record knows, None where it knows none.
+
     ``scratch`` is a directory of Leitstand's own with room for the whole database that PostgreSQL's
     account can reach.
     """
@@ -41,6 +47,7 @@ class DatabaseDrill:
     upto: str
     scratch: Path
     queries: Sequence[ExpectedAnswer] = ()
+    known: Canaries | None = None
     phase_timeout: float = 3600.0
     amcheck: bool = True
 
@@ -53,6 +60,16 @@ the end and second start of PostgreSQL, takes about 0.1 s (measured, without WAL
 """
 
 
+@dataclass
+class _Course:
+    """How far a drill has come, and what it has learnt."""
+
+    began: datetime
+    watch: Stopwatch
+    restored: Materialised | None = None
+    canaries: dict[str, Any] = field(default_factory=dict)
+
+
 def run_database_drill(
     drill: DatabaseDrill, binaries: Binaries, account: Account, say: Say = lambda _: None
 ) -> Drill:
@@ -61,18 +78,16 @@ def run_database_drill(
     Never raises for a failure of the restore; exceptions are those of interruption. The scratch
     directory of this drill is removed in any case, its server stopped.
     """
-    began = datetime.now(UTC)
-    watch = Stopwatch(drill.phase_timeout, say)
-    restored: Materialised | None = None
+    course = _Course(datetime.now(UTC), Stopwatch(drill.phase_timeout, say))
     try:
         with drill_room(drill.scratch, account, binaries) as room:
-            restored = _restore(drill, room, binaries, account, watch)
-            _prove(drill, room, Cluster(restored.data, binaries, account), watch)
+            course.restored = _restore(drill, room, binaries, account, course.watch)
+            _prove(drill, room, Cluster(course.restored.data, binaries, account), course)
     except LeitstandError as error:
-        return _report(drill, began, watch, restored, failure=_sentence(error))
+        return _report(drill, course, failure=_sentence(error))
     except Exception as error:  # a failed drill must be told whatever made it fail
-        return _report(drill, began, watch, restored, failure=f"{type(error).__name__}: {error}")
-    return _report(drill, began, watch, restored, failure=None)
+        return _report(drill, course, failure=f"{type(error).__name__}: {error}")
+    return _report(drill, course, failure=None)
 
 
 def _restore(
@@ -93,12 +108,18 @@ def _restore(
     return restored
 
 
-def _prove(drill: DatabaseDrill, room: Path, cluster: Cluster, watch: Stopwatch) -> None:
+def _prove(drill: DatabaseDrill, room: Path, cluster: Cluster, course: _Course) -> None:
+    watch = course.watch
     with ExitStack() as stack:
         with watch.phase("start") as limit:
             server = stack.enter_context(isolated_server(cluster, room, limit))
         with watch.phase("answer") as limit:
             answers_select_one(server, limit)
+        if drill.known is not None:
+            with watch.phase("canaries") as limit:
+                answers = ask_known(server, drill.known, limit)
+                course.canaries = answers.as_dict()
+                require_known(answers)
         with watch.phase("queries") as limit:
             ask_all(server, drill.queries, limit)
         if drill.amcheck:
@@ -106,13 +127,8 @@ def _prove(drill: DatabaseDrill, room: Path, cluster: Cluster, watch: Stopwatch)
                 check_structure(server, limit)
 
 
-def _report(
-    drill: DatabaseDrill,
-    began: datetime,
-    watch: Stopwatch,
-    restored: Materialised | None,
-    failure: str | None,
-) -> Drill:
+def _report(drill: DatabaseDrill, course: _Course, failure: str | None) -> Drill:
+    watch, restored = course.watch, course.restored
     answered = "answer" in watch.phases and failure is None
     point = restored.recovery_point if restored is not None else None
     return Drill(
@@ -120,15 +136,22 @@ def _report(
         kind=DrillKind.DATABASE,
         source=drill.generation.name if restored is None else restored.source,
         success=failure is None,
-        detail=failure or _praise(drill),
+        detail=failure or _praise(drill, course.canaries),
         recovery_time=watch.total(*RECOVERY) if answered else None,
-        recovery_point_age=None if point is None else round((began - point).total_seconds(), 3),
+        recovery_point_age=None if point is None else _seconds(course.began - point),
         phases=watch.phases,
+        canaries=course.canaries,
     )
 
 
-def _praise(drill: DatabaseDrill) -> str:
+def _seconds(time: timedelta) -> float:
+    return round(time.total_seconds(), 3)
+
+
+def _praise(drill: DatabaseDrill, canaries: Mapping[str, Any]) -> str:
     parts = ["restored, started and answered"]
+    if canaries:
+        parts.append(f"{counted(canaries['expected'], 'known answer')} returned")
     if drill.queries:
         parts.append(f"{len(drill.queries)} queries as expected")
     if drill.amcheck:

@@ -26,6 +26,7 @@ class DrillMetrics:
     async def collect(self) -> Sequence[Metric]:
         """The families as they are now."""
         latest = await self._ledger.latest()
+        asked = {kind: drill for kind, drill in latest.items() if "expected" in drill.canaries}
         failures = await self._ledger.failure_counts()
         return [
             CounterMetricFamily(
@@ -53,6 +54,16 @@ class DrillMetrics:
                 },
             ),
             _by_phase(latest),
+            _by_kind(
+                "restore_drill_canaries_expected",
+                "Answers that were known of the backup in the last drill that asked",
+                {kind: drill.canaries["expected"] for kind, drill in asked.items()},
+            ),
+            _by_kind(
+                "restore_drill_canaries_returned",
+                "How many of them came back",
+                {kind: drill.canaries["returned"] for kind, drill in asked.items()},
+            ),
             _by_kind(
                 "restore_drill_age_seconds",
                 "Since the last drill ended",

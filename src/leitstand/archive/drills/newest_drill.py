@@ -8,12 +8,13 @@ import structlog
 
 from leitstand.archive.drills.database_drill import DatabaseDrill, last_lines, run_database_drill
 from leitstand.archive.drills.drill import Drill, DrillKind
+from leitstand.archive.postgres.canary import Canaries
 from leitstand.archive.postgres.catalogue import list_generations, newest_of
 from leitstand.archive.postgres.checks import Check, CheckKind, note_check
 from leitstand.archive.postgres.generation_lock import in_use
 from leitstand.archive.postgres.layout import generation_path
 from leitstand.archive.postgres.materialise import stages_upto
-from leitstand.archive.postgres.stage import stage_name
+from leitstand.archive.postgres.stage import Stage, stage_name
 from leitstand.archive.settings import ArchiveSettings
 from leitstand.errors import LeitstandError
 from leitstand.store.account import server_account
@@ -52,11 +53,21 @@ def _drill(generation: Path, archive: ArchiveSettings, say: Callable[[str], None
         upto=stages[-1].name,
         scratch=archive.drill_scratch(account),
         queries=archive.drill.queries,
+        known=_known(stages[-1]),
         phase_timeout=archive.drill.phase_timeout,
     )
     drill = run_database_drill(plan, archive.server_programs(account), account, say)
     _note(generation, drill, tuple(stage_name(stage) for stage in stages))
     return drill
+
+
+def _known(stage: Path) -> Canaries | None:
+    """The answers in the stage's record; what is wrong with that is found when it is verified."""
+    try:
+        record = Stage.read(stage).record
+    except LeitstandError:
+        return None
+    return None if record is None else record.canaries
 
 
 def _choose(directory: Path, generation: str | None) -> Path | None:

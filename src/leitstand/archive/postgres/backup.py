@@ -9,7 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +23,8 @@ from leitstand.archive.postgres.basebackup import (
     IncrementalNeedsFullError,
     Report,
 )
+from leitstand.archive.postgres.canary import CanaryChoice
+from leitstand.archive.postgres.canary_taking import CanaryTaking
 from leitstand.archive.postgres.catalogue import list_generations
 from leitstand.archive.postgres.checks import Check, CheckKind, note_check
 from leitstand.archive.postgres.connection import (
@@ -55,13 +57,16 @@ log = structlog.get_logger(__name__)
 @dataclass(frozen=True)
 class Repository:
     """From which server to which directory; ``level`` is gzip's, ``scratch`` where WAL is unpacked
-    for a while (the system's temporary directory by default)."""
+    for a while (the system's temporary directory by default), ``canaries`` what the server is asked
+    that a copy must answer, too.
+    """
 
     source: Source
     directory: Path
     binaries: Binaries
     level: int = 1
     scratch: Path | None = None
+    canaries: CanaryChoice = field(default_factory=CanaryChoice)
 
 
 @dataclass(frozen=True)
@@ -168,14 +173,18 @@ def _take(
 ) -> StageRecord:
     """Copy, verify and seal one stage in the new directory ``stage``."""
     started = datetime.now(UTC)
-    Basebackup(
+    copy = Basebackup(
         repository.source,
         stage,
         repository.binaries,
         repository.level,
         identity.parent_manifest,
-    ).run(report)
-    taking = Taking(started, datetime.now(UTC), facts.version, facts.history)
+    )
+    asking = CanaryTaking(repository.source, repository.canaries, identity.id)
+    before = asking.before()
+    copy.run(report)
+    finished = datetime.now(UTC)
+    taking = Taking(started, finished, facts.version, facts.history, asking.settled(before))
     total = sum(path.stat().st_size for path in stage.iterdir())
     on_bytes = _verify_counter(report, total)
     verifier = Verifier(repository.binaries, on_bytes, repository.scratch)

@@ -7,7 +7,7 @@ every user of the machine can read.
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -172,6 +172,19 @@ class Source:
             row = connection.execute(_SUMMARY_GAPS, {"timeline": timeline, "lsn": lsn}).fetchone()
         return row is not None and row[0] > 0
 
+    @property
+    def database(self) -> str:
+        """The database that an ordinary connection goes to."""
+        return self.parameters.get("dbname") or os.environ.get("PGDATABASE") or "postgres"
+
+    def connect(self, database: str, deadline: float = DEADLINE) -> "_Session":
+        """A connection to ``database`` as a context, each statement within ``deadline`` seconds.
+
+        What PostgreSQL raises in it becomes SourceUnreachableError.
+        """
+        other = {**self.parameters, "dbname": database}
+        return _Session(replace(self, parameters=other), deadline)
+
     def _connect(self, deadline: float) -> "_Session":
         return _Session(self, deadline)
 
@@ -201,7 +214,7 @@ class _Session:
 
     def _conninfo(self) -> str:
         source, given = self._source, dict(self._source.parameters)
-        given.setdefault("dbname", os.environ.get("PGDATABASE", "postgres"))
+        given["dbname"] = source.database
         given.setdefault("connect_timeout", str(max(2, round(self._deadline))))
         given.setdefault("tcp_user_timeout", str(int(self._deadline * 1000)))
         if source.password is not None:

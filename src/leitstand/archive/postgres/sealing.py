@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from leitstand.archive.postgres.backup_lock import own_like
+from leitstand.archive.postgres.canary import Canaries
 from leitstand.archive.postgres.chain import StageFacts, check_chain
 from leitstand.archive.postgres.durable import sync_path, sync_tree, write_durably
 from leitstand.archive.postgres.finding import Finding
@@ -68,12 +69,13 @@ class Identity:
 
 @dataclass(frozen=True)
 class Taking:
-    """When the data was copied, and what the server said of itself."""
+    """When the data was copied, and what the server said of itself and of its tables."""
 
     started_at: datetime
     finished_at: datetime
     version: str
     history: str | None
+    canaries: Canaries | None = None
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,7 @@ def _record(
         finished_at=taking.finished_at,
         postgres_version=taking.version,
         history=taking.history,
+        canaries=taking.canaries,
         manifest_sha256=manifest.sha256,
         files=check.digests,
         tablespaces=tuple(

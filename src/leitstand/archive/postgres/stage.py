@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from leitstand.archive.postgres.backup_id import is_backup_id
+from leitstand.archive.postgres.canary import Canaries
 from leitstand.archive.postgres.lsn import parse_lsn
 from leitstand.archive.postgres.regular_file import ArchiveMissingError, read_small
 from leitstand.errors import LeitstandError
@@ -94,6 +95,8 @@ class StageRecord:
     tablespaces: tuple[Tablespace, ...]
     history: str | None = None
     """The server's life between two restores; increments stay within one."""
+    canaries: Canaries | None = None
+    """What a copy must answer; None where nothing was asked."""
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -128,6 +131,7 @@ class StageRecord:
             "manifest_sha256": self.manifest_sha256,
             "files": {name: dict(vars(digest)) for name, digest in self.files.items()},
             "tablespaces": [dict(vars(space)) for space in self.tablespaces],
+            "canaries": None if self.canaries is None else self.canaries.as_dict(),
         }
         return json.dumps(document | {"checksum": _checksum(document)}, indent=1) + "\n"
 
@@ -239,6 +243,7 @@ def _record_members(members: _Members) -> dict[str, Any]:
         "manifest_sha256": members.text("manifest_sha256", _SHA256),
         "files": _files(members.value("files", dict)),
         "tablespaces": tuple(_tablespace(item) for item in members.value("tablespaces", list)),
+        "canaries": _canaries(members),
     }
 
 
@@ -248,6 +253,13 @@ def _parent(members: _Members, kind: StageKind) -> Parent | None:
         return None
     parent = _Members(members.value("parent", dict), "parent.")
     return Parent(parent.backup_id("id"), parent.text("manifest_sha256", _SHA256))
+
+
+def _canaries(members: _Members) -> Canaries | None:
+    """Records of earlier versions have none."""
+    if members.document.get("canaries") is None:
+        return None
+    return Canaries.from_dict(members.value("canaries", dict))
 
 
 def _files(document: dict[str, Any]) -> dict[str, FileDigest]:
