@@ -170,7 +170,8 @@ async def _duties(control: Control, server: ControlServer) -> list[Coroutine[Any
 def _protection(control: Control) -> ProtectionDuty:
     times = control.settings.protection
     specs = protection_specs(
-        ProtectionTimes(times.full, times.incremental, times.rotate, times.drill, times.prune)
+        ProtectionTimes(times.full, times.incremental, times.rotate, times.drill, times.prune),
+        times.drill_older,
     )
     directory = control.archive.directory
 

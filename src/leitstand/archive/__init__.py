@@ -5,6 +5,7 @@ from leitstand.archive.drills.copy_check import ExpectedAnswer
 from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.drills.drill_ledger import DrillLedger
 from leitstand.archive.drills.drill_metrics import DrillMetrics
+from leitstand.archive.drills.drills_in_turn import as_document, drill_in_turn
 from leitstand.archive.drills.newest_drill import drill_database
 from leitstand.archive.integrity.demonstration import TABLE as DEMONSTRATION_TABLE
 from leitstand.archive.integrity.demonstration import Demonstration
@@ -125,11 +126,13 @@ __all__ = [
     "TableChoice",
     "Verdict",
     "VerifyProgress",
+    "as_document",
     "back_up_objects",
     "backup_lines",
     "breaches",
     "check_objects",
     "drill_database",
+    "drill_in_turn",
     "drill_objects",
     "judge",
     "list_generations",

@@ -1,13 +1,14 @@
 """The archive's job kinds; each runs in a process of its own, since its work blocks."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.drills.drill_ledger import DrillLedger
+from leitstand.archive.drills.drills_in_turn import as_document, drill_in_turn
 from leitstand.archive.drills.newest_drill import drill_database
 from leitstand.archive.postgres.backup import BackupResult, take_full, take_incremental
 from leitstand.archive.postgres.basebackup import BackupProgress
@@ -154,16 +155,29 @@ class PostgresRotate:
 
 
 class DrillParams(Params):
-    """What to drill: the newest generation, or snapshot of objects, unless one is named."""
+    """What to drill: the newest generation, or snapshot of objects, unless one is named.
+
+    Of a generation ``upto`` is ``full`` or an increment's id; ``older`` is how many other backups
+    of the database have their turn after the newest.
+    """
 
     kind: DrillKind = DrillKind.DATABASE
     generation: str | None = None
     snapshot: str | None = None
+    upto: str | None = None
+    older: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")
     def _names_its_kind(self) -> Self:
-        if (self.generation if self.kind is DrillKind.OBJECTS else self.snapshot) is not None:
-            raise ValueError("a drill of the database has a 'generation', of objects a 'snapshot'")
+        of_database = self.generation is not None or self.upto is not None or self.older > 0
+        if of_database if self.kind is DrillKind.OBJECTS else self.snapshot is not None:
+            raise ValueError(
+                "a drill of objects has a 'snapshot', of the database 'generation', 'upto', 'older'"
+            )
+        if self.older and self.generation is not None:
+            raise ValueError("with 'older' the newest is drilled; name no 'generation'")
+        if self.upto is not None and self.generation is None:
+            raise ValueError("'upto' belongs to a 'generation'")
         return self
 
 
@@ -182,36 +196,50 @@ class RestoreDrill:
         self._objects = objects
 
     async def execute(self, params: DrillParams, run: RunFacts, reporter: Reporter) -> Result:
-        """Drill and record; raises DrillFailedError with the drill's detail."""
+        """Drill and record; raises DrillFailedError with the details of those that failed."""
 
         def say(phase: str) -> None:
             reporter.progress(message=phase)
             reporter.log(f"phase: {phase}")
 
-        drill = await self._drill(params, say)
+        drills = await self._drill(params, say)
         async with self._open_ledger() as ledger:
-            await ledger.record(drill)
-        if not drill.success:
-            raise DrillFailedError(
-                f"the restore drill of {drill.source or 'the newest backup'} failed",
-                detail=drill.detail,
-                remedy=_REMEDIES[drill.kind],
-            )
-        reporter.log(drill.detail)
-        shown = {**drill.as_dict(), "timestamp": drill.timestamp.isoformat()}
-        return Result(objects_processed=1, result=shown)
+            for drill in drills:
+                await ledger.record(drill)
+        require_passed(drills)
+        for drill in drills:
+            reporter.log(f"{drill.source}: {drill.detail}")
+        return Result(objects_processed=len(drills), result=as_document(drills))
 
-    async def _drill(self, params: DrillParams, say: Callable[[str], None]) -> Drill:
+    async def _drill(self, params: DrillParams, say: Callable[[str], None]) -> list[Drill]:
         if params.kind is DrillKind.OBJECTS:
-            return await self._objects(params.snapshot, say)
+            return [await self._objects(params.snapshot, say)]
         with interruptible():
-            return drill_database(self._archive, params.generation, say)
+            if params.older:
+                return drill_in_turn(self._archive, params.older, say)
+            return [drill_database(self._archive, params.generation, say, upto=params.upto)]
 
 
 _REMEDIES = {
     DrillKind.DATABASE: "Take a full backup now, and find out what damaged this one.",
     DrillKind.OBJECTS: "leitstand backup objects check --read-data says what is damaged.",
 }
+
+
+def require_passed(drills: Sequence[Drill]) -> None:
+    """Raise DrillFailedError if any of ``drills`` failed."""
+    failed = [drill for drill in drills if not drill.success]
+    if not failed:
+        return
+    names = ", ".join(drill.source or "the newest backup" for drill in failed)
+    details = [
+        drill.detail if len(drills) == 1 else f"{drill.source}: {drill.detail}" for drill in failed
+    ]
+    raise DrillFailedError(
+        f"the restore drill of {names} failed",
+        detail="\n".join(details),
+        remedy=_REMEDIES[failed[0].kind],
+    )
 
 
 def require_sound(verdicts: list[Verdict]) -> None:

@@ -112,7 +112,10 @@ def rotate_generations(
 def list_backups(call: Invocation) -> None:
     """List the generations."""
     generations = list_generations(archive_settings(call.settings).directory)
-    columns = ("generation", "state", "increments", "size", "taken (UTC)", "verified", "drilled")
+    columns = (
+        *("generation", "state", "increments", "size", "taken (UTC)", "verified", "drilled"),
+        "drilled to",
+    )
     rows = [_row(generation) for generation in generations]
     problems = [
         f"{generation.id} {found.sentence}"
@@ -132,7 +135,13 @@ def _row(generation: Generation) -> tuple[object, ...]:
         moment(generation.finished_at),
         moment(generation.verified_at),
         moment(generation.drilled_at),
+        _drilled_to(generation),
     )
+
+
+def _drilled_to(generation: Generation) -> str:
+    drilled = sum(stage.drilled_at is not None for stage in generation.stages)
+    return f"{drilled} of {counted(len(generation.stages), 'stage')}"
 
 
 def _about(taken: BackupResult) -> str:

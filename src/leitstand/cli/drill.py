@@ -6,7 +6,14 @@ import typer
 
 from leitstand.app.archive_wiring import object_drill
 from leitstand.app.control import open_control
-from leitstand.archive import Drill, DrillKind, drill_database, drill_objects
+from leitstand.archive import (
+    Drill,
+    DrillKind,
+    as_document,
+    drill_database,
+    drill_in_turn,
+    drill_objects,
+)
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
@@ -31,10 +38,16 @@ async def run_drill(
     snapshot: Annotated[
         str | None, typer.Option("--snapshot", metavar="SNAP", help="The same for objects.")
     ] = None,
+    upto: Annotated[
+        str | None,
+        typer.Option("--upto", metavar="ID", help="Of --generation: 'full' or an increment."),
+    ] = None,
+    older: Annotated[
+        int, typer.Option("--older", metavar="N", min=0, help="So many others, in turn, too.")
+    ] = 0,
 ) -> ExitCode:
     """Restore a backup to an isolated place, prove that it is sound, remove it."""
-    if (generation if kind is DrillKind.OBJECTS else snapshot) is not None:
-        raise UsageError("--generation is for --kind database, --snapshot for --kind objects")
+    _check_choice(kind, generation, snapshot, upto, older)
     async with open_control(call.loaded) as control:
         with call.output.progress(f"{kind.value} drill") as show, interruptible():
 
@@ -43,12 +56,29 @@ async def run_drill(
 
             if kind is DrillKind.OBJECTS:
                 wanted = object_drill(call.settings, snapshot)
-                drill = await drill_objects(wanted, control.objects, say)
+                drills = [await drill_objects(wanted, control.objects, say)]
+            elif older:
+                drills = drill_in_turn(control.archive, older, say)
             else:
-                drill = drill_database(control.archive, generation, say)
-        await control.drills.record(drill)
-    call.output.show(drill.as_dict(), details(_facts(drill)))
-    return ExitCode.DONE if drill.success else ExitCode.FAILURE
+                drills = [drill_database(control.archive, generation, say, upto=upto)]
+        for drill in drills:
+            await control.drills.record(drill)
+    call.output.show(as_document(drills), *(details(_facts(drill)) for drill in drills))
+    return ExitCode.DONE if all(drill.success for drill in drills) else ExitCode.FAILURE
+
+
+def _check_choice(
+    kind: DrillKind, generation: str | None, snapshot: str | None, upto: str | None, older: int
+) -> None:
+    of_database = generation is not None or upto is not None or older > 0
+    if of_database if kind is DrillKind.OBJECTS else snapshot is not None:
+        raise UsageError(
+            "--generation, --upto and --older are for --kind database, --snapshot for objects"
+        )
+    if older and generation is not None:
+        raise UsageError("--older drills the newest and others in turn; --generation just one")
+    if upto is not None and generation is None:
+        raise UsageError("--upto belongs to --generation")
 
 
 @app.command("history")

@@ -29,14 +29,14 @@ class ProtectionTimes:
     prune: str
 
 
-def protection_specs(times: ProtectionTimes) -> list[JobSpec]:
-    """All self-protection jobs."""
+def protection_specs(times: ProtectionTimes, older_drills: int = 1) -> list[JobSpec]:
+    """All self-protection jobs; each drill has a turn of ``older_drills`` others, too."""
     return [
         _spec(FULL, "postgres-backup", times.full, {"mode": "full"}, priority=20),
         _spec(INCREMENTAL, "postgres-backup", times.incremental, {"mode": "incremental"}, 10),
         _spec(VERIFY, "postgres-verify", None, {}),
         _spec(ROTATE, "postgres-rotate", times.rotate, {}),
-        _spec(DRILL, "restore-drill", times.drill, {}),
+        _spec(DRILL, "restore-drill", times.drill, {"older": older_drills}),
         JobSpec(name=PRUNE, kind="prune-history", schedule=times.prune, tags=("self-protection",)),
     ]
 

@@ -219,6 +219,7 @@ class ProtectionSettings(Section):
     incremental: Cron = "30 * * * *"
     rotate: Cron = "0 4 * * *"
     drill: Cron = "0 5 * * 0"
+    drill_older: Kept = 1
     prune: Cron = "15 3 * * *"
 
 

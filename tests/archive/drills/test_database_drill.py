@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leitstand.archive import ExpectedAnswer, drill_database
+from leitstand.archive import ExpectedAnswer, as_document, drill_database, drill_in_turn
 from leitstand.archive.drills.database_drill import DatabaseDrill, last_lines, run_database_drill
 from leitstand.archive.postgres.catalogue import list_generations
 from leitstand.archive.postgres.checks import Check, CheckKind, read_checks
@@ -121,3 +121,20 @@ def test_of_a_long_detail_the_last_lines_stay() -> None:
     assert len(kept) <= 200
     assert last_lines("short", 200) == "short"
     assert len(last_lines("x" * 300, 200)) == 200
+
+
+def test_older_backups_have_their_turn(archive: Archive, settings: MakeSettings) -> None:
+    """After the newest, the stage before it, which the list then shows as drilled."""
+    newest, older = drill_in_turn(settings(), 1)
+    *_, before, last = archive.newest.increments
+    assert (newest.source, older.source) == (
+        f"{archive.newest.id}/{last.path.name}",
+        f"{archive.newest.id}/{before.path.name}",
+    )
+    assert newest.success, newest.detail
+    assert older.success, older.detail
+    times = [stage.drilled_at for stage in archive.newest.stages]
+    assert times == [None, None, older.timestamp, newest.timestamp]
+    assert archive.newest.drilled_at == older.timestamp
+    (shown,) = as_document([newest, older])["older"]
+    assert (shown["source"], shown["success"]) == (older.source, True)

@@ -29,8 +29,12 @@ def drill_database(
     archive: ArchiveSettings,
     generation: str | None = None,
     say: Callable[[str], None] = lambda _: None,
+    *,
+    upto: str | None = None,
 ) -> Drill:
     """Drill ``generation``, or the newest that holds a backup, be it damaged.
+
+    ``upto`` is ``full`` or an increment's id, the newest by default.
 
     No backup is a failed drill. Raises NotFoundError for a generation that was named and does not
     exist, or that is being removed.
@@ -39,12 +43,14 @@ def drill_database(
     if chosen is None:
         return _failed("", f"no backup found in {archive.directory}")
     with in_use(chosen):
-        return _drill(chosen, archive, say)
+        return _drill(chosen, upto, archive, say)
 
 
-def _drill(generation: Path, archive: ArchiveSettings, say: Callable[[str], None]) -> Drill:
+def _drill(
+    generation: Path, upto: str | None, archive: ArchiveSettings, say: Callable[[str], None]
+) -> Drill:
     try:
-        stages = stages_upto(generation, None)
+        stages = stages_upto(generation, upto)
     except LeitstandError as error:
         return _failed(generation.name, ": ".join(filter(None, (error.message, error.detail))))
     account = server_account()

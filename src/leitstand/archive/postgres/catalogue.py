@@ -9,7 +9,7 @@ without any backup.
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +22,7 @@ from leitstand.archive.postgres.checks import (
     CHECKS,
     Check,
     CheckKind,
+    drilled_to,
     last_failed,
     last_passed,
     read_checks,
@@ -60,13 +61,18 @@ class GenerationState(StrEnum):
 
 @dataclass(frozen=True)
 class StageEntry:
-    """One stage as it lies there; ``size`` in bytes, ``record`` None where it cannot be read."""
+    """One stage as it lies there; ``size`` in bytes, ``record`` None where it cannot be read.
+
+    ``tried_at`` is when a drill last restored to just this stage, ``drilled_at`` when one passed.
+    """
 
     path: Path
     name: str
     size: int
     record: StageRecord | None
     findings: tuple[Finding, ...]
+    tried_at: datetime | None = None
+    drilled_at: datetime | None = None
 
     def as_dict(self) -> dict[str, object]:
         """An increment's JSON shape."""
@@ -78,6 +84,7 @@ class StageEntry:
             "started_at": _rfc3339(record.started_at if record else None),
             "finished_at": _rfc3339(record.finished_at if record else None),
             "ok": not self.findings,
+            "drilled_at": _rfc3339(self.drilled_at),
         }
 
 
@@ -201,19 +208,25 @@ def _generation(path: Path) -> Generation:
     if full is not None:
         found += check_chain([_facts(stage) for stage in stages])
     checks, names = _checks(path, found), [stage.name for stage in stages]
+    stages = [_with_drills(stage, checks) for stage in stages]
     failed = last_failed(checks, names)
     if failed is not None:
         problem = f"it did not verify at {_rfc3339(failed.timestamp)}: {failed.detail}"
         found.append(Finding(failed.stages[-1], "", problem, FindingKind.DAMAGED))
     return Generation(
         path=path,
-        full=full,
+        full=stages[0] if full is not None else None,
         increments=tuple(stages[1:] if full is not None else stages),
         findings=tuple(dict.fromkeys(found)),
         verified_at=last_passed(checks, CheckKind.VERIFY, names),
         drilled_at=last_passed(checks, CheckKind.DRILL, names[:1]),
         holds_backup=holds_backup(path),
     )
+
+
+def _with_drills(stage: StageEntry, checks: Sequence[Check]) -> StageEntry:
+    tried_at, drilled_at = drilled_to(checks, stage.name)
+    return replace(stage, tried_at=tried_at, drilled_at=drilled_at)
 
 
 def _checks(path: Path, found: list[Finding]) -> tuple[Check, ...]:

@@ -108,6 +108,18 @@ def last_passed(checks: Iterable[Check], kind: CheckKind, stages: Sequence[str])
     return min(check.timestamp for check in covering if check is not None)
 
 
+def drilled_to(checks: Iterable[Check], stage: str) -> tuple[datetime | None, datetime | None]:
+    """When a drill last restored to ``stage`` and no further, and when one that did so passed.
+
+    A stage before it that was restored on the way is not proven by itself: what it held may have
+    been replaced by what came after.
+    """
+    drills = [c for c in checks if c.kind is CheckKind.DRILL and c.stages[-1:] == (stage,)]
+    tried = [check.timestamp for check in drills]
+    passed = [check.timestamp for check in drills if check.ok]
+    return max(tried, default=None), max(passed, default=None)
+
+
 def last_failed(checks: Iterable[Check], stages: Sequence[str]) -> Check | None:
     """The newest verification of each stage, if one of them failed: the generation is broken."""
     newest: dict[str, Check] = {}
