@@ -19,8 +19,18 @@ from leitstand.protection import (
 from leitstand.settings import Settings
 from leitstand.store.database import Database
 
-TIMES = ProtectionTimes("0 2 * * *", "30 * * * *", "0 4 * * *", "0 5 * * 0", "15 3 * * *")
-NAMES = ["self-drill", "self-full", "self-incremental", "self-prune", "self-rotate", "self-verify"]
+TIMES = ProtectionTimes(
+    "0 2 * * *", "30 * * * *", "0 4 * * *", "0 5 * * 0", "0 6 * * 0", "15 3 * * *"
+)
+NAMES = [
+    "self-drill",
+    "self-full",
+    "self-incremental",
+    "self-prune",
+    "self-rotate",
+    "self-test",
+    "self-verify",
+]
 
 
 class Scene:
@@ -52,7 +62,9 @@ async def test_each_start_sees_that_the_jobs_exist(scene: Scene) -> None:
     assert await scene.names() == NAMES
     await scene.jobs.delete("self-rotate")
     await scene.jobs.set_enabled("self-drill", False)
-    later = ProtectionTimes("0 1 * * *", "30 * * * *", "0 4 * * *", "0 5 * * 0", "15 3 * * *")
+    later = ProtectionTimes(
+        "0 1 * * *", "30 * * * *", "0 4 * * *", "0 5 * * 0", "0 6 * * 0", "15 3 * * *"
+    )
     await scene.duty(later).create_jobs()
     assert await scene.names() == NAMES
     assert (await scene.jobs.get("self-rotate")).enabled

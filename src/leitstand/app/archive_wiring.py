@@ -8,6 +8,7 @@ from leitstand.address import check_conninfo
 from leitstand.archive import (
     ArchiveSettings,
     CanaryChoice,
+    CheckerSelftest,
     Drill,
     DrillLedger,
     DrillSettings,
@@ -25,6 +26,7 @@ from leitstand.archive import (
     PostgresRotate,
     PostgresVerify,
     RestoreDrill,
+    SelftestLedger,
     TableChoice,
     drill_objects,
 )
@@ -113,6 +115,11 @@ def archive_executors(settings: Settings) -> list[Executor[Any]]:
         async with open_objects() as objects:
             return await drill_objects(object_drill(settings, snapshot), objects, say)
 
+    @asynccontextmanager
+    async def open_selftests() -> AsyncIterator[SelftestLedger]:
+        async with open_database() as database:
+            yield SelftestLedger(database)
+
     return [
         PostgresBackup(archive, open_source),
         PostgresVerify(archive),
@@ -121,6 +128,7 @@ def archive_executors(settings: Settings) -> list[Executor[Any]]:
         ObjectBackupKind(open_objects),
         ObjectCheckKind(open_objects),
         ObjectRotateKind(open_objects),
+        CheckerSelftest(archive, open_selftests),
     ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from leitstand.address import check_conninfo
 from leitstand.app.archive_wiring import archive_executors, archive_settings, object_archive
 from leitstand.app.integrity_wiring import integrity_executors
-from leitstand.archive import ArchiveSettings, DrillLedger, ObjectArchive
+from leitstand.archive import ArchiveSettings, DrillLedger, ObjectArchive, SelftestLedger
 from leitstand.execution import (
     Children,
     CommandExecutor,
@@ -56,6 +56,7 @@ class Control:
     modules: ModuleLedger
     credentials: CredentialLedger
     drills: DrillLedger
+    selftests: SelftestLedger
     archive: ArchiveSettings
     objects: ObjectArchive
 
@@ -134,6 +135,7 @@ def _put_together(
         modules=ModuleLedger(database),
         credentials=CredentialLedger(database),
         drills=drills,
+        selftests=SelftestLedger(database),
         archive=archive,
         objects=object_archive(loaded.settings, database),
     )

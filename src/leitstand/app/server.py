@@ -21,6 +21,7 @@ from leitstand.archive import (
     IntegrityMetrics,
     ObjectiveMetrics,
     ObjectMetrics,
+    SelftestMetrics,
     list_generations,
 )
 from leitstand.health import Check, Readiness
@@ -148,6 +149,7 @@ def _site(control: Control, server: ControlServer, api: APIRouter) -> Site:
             ObjectMetrics(control.objects),
             IntegrityMetrics(control.database),
             ObjectiveMetrics(control.archive, control.drills),
+            SelftestMetrics(control.selftests),
         ]
     )
     address = settings.server.address[0]
@@ -170,7 +172,14 @@ async def _duties(control: Control, server: ControlServer) -> list[Coroutine[Any
 def _protection(control: Control) -> ProtectionDuty:
     times = control.settings.protection
     specs = protection_specs(
-        ProtectionTimes(times.full, times.incremental, times.rotate, times.drill, times.prune),
+        ProtectionTimes(
+            times.full,
+            times.incremental,
+            times.rotate,
+            times.drill,
+            times.selftest,
+            times.prune,
+        ),
         times.drill_older,
     )
     directory = control.archive.directory

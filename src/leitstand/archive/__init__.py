@@ -1,6 +1,11 @@
 """Backups of PostgreSQL and of objects, the proof that they come back, and that they are right."""
 
 from leitstand.archive.backup_metrics import BackupMetrics
+from leitstand.archive.checker.run_selftest import run_selftest
+from leitstand.archive.checker.selftest import Planted, Selftest
+from leitstand.archive.checker.selftest_kind import CheckerSelftest
+from leitstand.archive.checker.selftest_ledger import SelftestLedger
+from leitstand.archive.checker.selftest_metrics import SelftestMetrics
 from leitstand.archive.drills.copy_check import ExpectedAnswer
 from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.drills.drill_ledger import DrillLedger
@@ -76,6 +81,7 @@ __all__ = [
     "CanaryChoice",
     "CheckRequest",
     "CheckResult",
+    "CheckerSelftest",
     "Demonstration",
     "Drill",
     "DrillKind",
@@ -106,6 +112,7 @@ __all__ = [
     "ObjectiveMetrics",
     "Objectives",
     "OpenRepository",
+    "Planted",
     "Policy",
     "PostgresBackup",
     "PostgresRotate",
@@ -121,6 +128,9 @@ __all__ = [
     "SampleSource",
     "Scrub",
     "Scrubbing",
+    "Selftest",
+    "SelftestLedger",
+    "SelftestMetrics",
     "SnapshotState",
     "Source",
     "TableChoice",
@@ -145,6 +155,7 @@ __all__ = [
     "rotate_objects",
     "run_reconcile",
     "run_scrub",
+    "run_selftest",
     "take_full",
     "take_incremental",
     "verify_chosen",

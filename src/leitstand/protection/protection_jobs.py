@@ -13,9 +13,10 @@ INCREMENTAL = "self-incremental"
 VERIFY = "self-verify"
 ROTATE = "self-rotate"
 DRILL = "self-drill"
+SELFTEST = "self-test"
 PRUNE = "self-prune"
 
-OWN_JOBS = (FULL, INCREMENTAL, VERIFY, ROTATE, DRILL, PRUNE)
+OWN_JOBS = (FULL, INCREMENTAL, VERIFY, ROTATE, DRILL, SELFTEST, PRUNE)
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class ProtectionTimes:
     incremental: str
     rotate: str
     drill: str
+    selftest: str
     prune: str
 
 
@@ -37,6 +39,7 @@ def protection_specs(times: ProtectionTimes, older_drills: int = 1) -> list[JobS
         _spec(VERIFY, "postgres-verify", None, {}),
         _spec(ROTATE, "postgres-rotate", times.rotate, {}),
         _spec(DRILL, "restore-drill", times.drill, {"older": older_drills}),
+        _spec(SELFTEST, "checker-selftest", times.selftest, {}),
         JobSpec(name=PRUNE, kind="prune-history", schedule=times.prune, tags=("self-protection",)),
     ]
 

@@ -220,6 +220,7 @@ class ProtectionSettings(Section):
     rotate: Cron = "0 4 * * *"
     drill: Cron = "0 5 * * 0"
     drill_older: Kept = 1
+    selftest: Cron = "0 6 * * 0"
     prune: Cron = "15 3 * * *"
 
 

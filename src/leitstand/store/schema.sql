@@ -336,6 +336,25 @@ CREATE TABLE public.scrub_state (
     CONSTRAINT scrub_state_size_check CHECK ((size >= 0))
 );
 
+CREATE TABLE public.selftests (
+    id bigint NOT NULL,
+    finished_at timestamp with time zone DEFAULT now() NOT NULL,
+    stage text NOT NULL,
+    seed bigint NOT NULL,
+    planted jsonb NOT NULL,
+    planted_count bigint NOT NULL,
+    missed_count bigint NOT NULL
+);
+
+ALTER TABLE public.selftests ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.selftests_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.servers (
     instance text NOT NULL,
     host text NOT NULL,
@@ -425,6 +444,9 @@ ALTER TABLE ONLY public.scrub_inventories
 
 ALTER TABLE ONLY public.scrub_state
     ADD CONSTRAINT scrub_state_pkey PRIMARY KEY (inventory, storage_key);
+
+ALTER TABLE ONLY public.selftests
+    ADD CONSTRAINT selftests_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.servers
     ADD CONSTRAINT servers_pkey PRIMARY KEY (instance);
