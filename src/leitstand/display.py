@@ -1,6 +1,6 @@
-"""How numbers and times look to people, on pages and in the tables of the command line."""
+"""How numbers and times look: to people on pages and in tables, and times to programs."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -11,6 +11,14 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 def moment(value: datetime | None) -> str:
     """A time in UTC to the second; a dash for none."""
     return "–" if value is None else f"{value:%Y-%m-%d %H:%M:%S}"
+
+
+def rfc3339(value: datetime) -> str:
+    """``2026-03-29T01:30:00.000000Z``; a time without a zone is an error."""
+    if value.tzinfo is None:
+        raise ValueError(f"{value} has no time zone")
+    text = value.astimezone(UTC).isoformat(timespec="microseconds")
+    return text.removesuffix("+00:00") + "Z"
 
 
 def seconds(value: float | None) -> str:

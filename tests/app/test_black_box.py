@@ -38,7 +38,7 @@ def served(place: Installation) -> Iterator[Installation]:
     with place.serving() as server:
         assert server.ready == f"Leitstand is ready: http://127.0.0.1:{place.port}/\n"
         place.wait_for(lambda: succeeded(place) >= {"postgres-backup", "restore-drill"})
-        place.wait_for(lambda: "postgres-verify" in succeeded(place))
+        place.wait_for(lambda: succeeded(place) >= {"postgres-verify", "checker-selftest"})
         asyncio.run(save_nap(place))
         yield place
 
@@ -73,6 +73,21 @@ def test_the_drill_is_on_record(served: Installation) -> None:
     assert generation["state"] == "complete"
     assert generation["verified_at"] is not None
     assert generation["drilled_at"] is not None
+
+
+def test_everything_is_proven(served: Installation) -> None:
+    """A fresh installation is clean as soon as its first jobs have run."""
+    proof = served.run("proof", "--json")
+    assert proof.code == 0, proof.out
+    assert [section["clean"] for section in proof.json["sections"]] == [True] * 5
+    (drill, *_) = served.json("drill", "history")
+    assert drill["canaries"]["returned"] == drill["canaries"]["expected"] > 0
+    saved = served.directory / "proof.json"
+    saved.write_text(proof.out)
+    assert served.run("proof", "--check", str(saved)).code == 0
+    saved.write_text(proof.out.replace('"clean": true', '"clean": false', 1))
+    changed = served.run("proof", "--check", str(saved))
+    assert (changed.code, "it was changed" in changed.out) == (1, True)
 
 
 def test_http(served: Installation) -> None:

@@ -47,7 +47,7 @@ def test_what_never_happened_breaks_the_promise(archive: Archive) -> None:
     assert generation.finished_at is not None
     found = broken(judge(Objectives(), [generation], POLICY, [], generation.finished_at))
     assert found == {
-        "drill_every": "The restore drill is overdue: it never passed, and should every 8 d"
+        "drill_every": "The restore drill is overdue: no backup that is here has passed one"
     }
     assert set(broken(judge(Objectives(), [], POLICY, [], generation.finished_at))) == {
         "recovery_point",

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leitstand.protection.next_steps import Evidence, JobState, next_steps
-from leitstand.protection.protection_jobs import DRILL, FULL, INCREMENTAL, VERIFY
+from leitstand.protection.protection_jobs import DRILL, FULL, INCREMENTAL, SELFTEST, VERIFY
 
 NOON = datetime(2026, 12, 2, 12, tzinfo=UTC)
 NEVER = JobState(enabled=True, active=False, last_started=None, last_outcome=None)
@@ -39,6 +39,9 @@ PROVEN = Evidence(backup=True, drill=True)
         ({FULL: ended(0), DRILL: ended(1), VERIFY: ended(2)}, NOTHING, [FULL]),
         ({FULL: ended(3), DRILL: ended(1), VERIFY: ended(4)}, BACKUP, [DRILL]),
         ({FULL: ended(0, "cancelled"), DRILL: NEVER, VERIFY: NEVER}, NOTHING, [FULL]),
+        ({SELFTEST: NEVER}, NOTHING, []),
+        ({SELFTEST: NEVER}, BACKUP, [SELFTEST]),
+        ({SELFTEST: ended(0)}, PROVEN, []),
         ({}, NOTHING, []),
         ({DRILL: NEVER, VERIFY: NEVER}, NOTHING, []),
         ({FULL: ended(0)}, BACKUP, []),

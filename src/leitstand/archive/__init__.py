@@ -66,6 +66,21 @@ from leitstand.archive.postgres.materialise import Materialised, MaterialiseProg
 from leitstand.archive.postgres.retention import Policy
 from leitstand.archive.postgres.rotate import rotate
 from leitstand.archive.postgres.verify import Verdict, VerifyProgress
+from leitstand.archive.proof.database_sections import (
+    BackupsSection,
+    DrillsSection,
+    ObjectivesSection,
+    RetentionSection,
+    SelftestSection,
+)
+from leitstand.archive.proof.report import (
+    ProofFinding,
+    ProofReport,
+    Section,
+    SectionReport,
+    examine_sections,
+)
+from leitstand.archive.proof.seal import broken_seals, sealed
 from leitstand.archive.restoring import RestoreRequest, restore_generation
 from leitstand.archive.settings import ArchiveSettings, DrillSettings
 from leitstand.archive.verification import NEWEST, verify_chosen
@@ -78,6 +93,7 @@ __all__ = [
     "BackupMetrics",
     "BackupProgress",
     "BackupResult",
+    "BackupsSection",
     "CanaryChoice",
     "CheckRequest",
     "CheckResult",
@@ -88,6 +104,7 @@ __all__ = [
     "DrillLedger",
     "DrillMetrics",
     "DrillSettings",
+    "DrillsSection",
     "ExpectedAnswer",
     "Generation",
     "GenerationState",
@@ -111,12 +128,15 @@ __all__ = [
     "ObjectRotation",
     "ObjectiveMetrics",
     "Objectives",
+    "ObjectivesSection",
     "OpenRepository",
     "Planted",
     "Policy",
     "PostgresBackup",
     "PostgresRotate",
     "PostgresVerify",
+    "ProofFinding",
+    "ProofReport",
     "Quota",
     "Reconcile",
     "Reconciliation",
@@ -125,12 +145,16 @@ __all__ = [
     "RestoreDrill",
     "RestoreRequest",
     "RestoredObjects",
+    "RetentionSection",
     "SampleSource",
     "Scrub",
     "Scrubbing",
+    "Section",
+    "SectionReport",
     "Selftest",
     "SelftestLedger",
     "SelftestMetrics",
+    "SelftestSection",
     "SnapshotState",
     "Source",
     "TableChoice",
@@ -140,10 +164,12 @@ __all__ = [
     "back_up_objects",
     "backup_lines",
     "breaches",
+    "broken_seals",
     "check_objects",
     "drill_database",
     "drill_in_turn",
     "drill_objects",
+    "examine_sections",
     "judge",
     "list_generations",
     "list_snapshots",
@@ -156,6 +182,7 @@ __all__ = [
     "run_reconcile",
     "run_scrub",
     "run_selftest",
+    "sealed",
     "take_full",
     "take_incremental",
     "verify_chosen",

@@ -119,13 +119,15 @@ def _drilled(promised: float, generations: Sequence[Generation], now: datetime) 
 
 
 def _repeated(objective: str, what: str, promised: float, measured: float | None) -> Judgement:
-    last = "never passed" if measured is None else f"last passed {seconds(measured)} ago"
     return Judgement(
         objective,
         promised,
         measured,
         _late(measured, promised),
-        f"The {what} is overdue: it {last}, and should every {seconds(promised)}",
+        f"The {what} is overdue: the last that passed was {seconds(measured)} ago, and one should"
+        f" every {seconds(promised)}"
+        if measured is not None
+        else f"The {what} is overdue: no backup that is here has passed one",
     )
 
 

@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, CommandEntry] = dict(
         _entry("reconcile", "Compare the database's list of objects with the object store."),
         _entry("scrub", "Read a sample of the objects again, and compare their SHA-256."),
         _entry("demo", "A demonstration with planted faults, to see them found."),
+        _entry("proof", "Say of everything that is kept whether it is proven."),
         _entry("health", "Whether Leitstand lives and is ready."),
         _entry("doctor", "Find what is wrong with this installation, and the remedy."),
         _entry("version", "Print the versions of Leitstand and Python."),

@@ -4,11 +4,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
 from uuid import UUID
+
+from leitstand.display import rfc3339
 
 
 def to_json(value: object) -> str:
@@ -44,11 +46,3 @@ def _plain_scalar(value: object) -> object:
     if value is None or isinstance(value, bool | int):
         return value
     raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-def rfc3339(moment: datetime) -> str:
-    """``2026-03-29T01:30:00.000000Z``."""
-    if moment.tzinfo is None:
-        raise ValueError(f"{moment} has no time zone")
-    text = moment.astimezone(UTC).isoformat(timespec="microseconds")
-    return text.removesuffix("+00:00") + "Z"

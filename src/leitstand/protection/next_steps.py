@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from leitstand.protection.protection_jobs import DRILL, FULL, INCREMENTAL, VERIFY
+from leitstand.protection.protection_jobs import DRILL, FULL, INCREMENTAL, SELFTEST, VERIFY
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,11 @@ class JobState:
         """Whether it may start out of turn; what has just failed is left to its retry policy."""
         failed = self.last_outcome in ("failed", "partial_failure")
         return self.enabled and not self.active and not failed
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it may start, and never has."""
+        return self.may_start and self.last_started is None
 
     @property
     def last_success(self) -> datetime | None:
@@ -56,6 +61,9 @@ def next_steps(states: Mapping[str, JobState], evidence: Evidence) -> list[NextS
         steps.append(NextStep(FULL, "startup", "there is no backup yet"))
     if drill is not None and drill.may_start and evidence.backup and not evidence.drill:
         steps.append(NextStep(DRILL, "startup", "no backup is proven yet"))
+    selftest = states.get(SELFTEST)
+    if selftest is not None and selftest.is_new and evidence.backup:
+        steps.append(NextStep(SELFTEST, "startup", "the checker was never checked"))
     if _verification_due(states):
         steps.append(NextStep(VERIFY, "event", "a backup was taken"))
     return steps

@@ -20,6 +20,7 @@ from leitstand.settings.sections import (
     LoopSettings,
     ObjectiveSettings,
     ObjectSettings,
+    ProofSettings,
     ProtectionSettings,
     ScrubSettings,
     Section,
@@ -45,6 +46,7 @@ class Settings(Section):
     backup: BackupSettings = BackupSettings()
     drill: DrillSettings = DrillSettings()
     objectives: ObjectiveSettings = ObjectiveSettings()
+    proof: ProofSettings = ProofSettings()
     history: HistorySettings = HistorySettings()
     protection: ProtectionSettings = ProtectionSettings()
     log: LogSettings = LogSettings()

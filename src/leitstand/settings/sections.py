@@ -205,6 +205,12 @@ class ObjectiveSettings(Section):
     rotate_every: Promise = 26 * 3600.0
 
 
+class ProofSettings(Section):
+    """``[proof]``: the report of what is proven; an empty key means that it is not signed."""
+
+    key: SecretStr = SecretStr("")
+
+
 class HistorySettings(Section):
     """``[history]``: how long ended runs are kept."""
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Self
+
+from leitstand.display import rfc3339
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,8 @@ class Selftest:
 
     def as_dict(self) -> dict[str, Any]:
         """The self-test's JSON shape."""
-        time = self.timestamp.astimezone(UTC).isoformat(timespec="microseconds")
         return {
-            "timestamp": time.replace("+00:00", "Z"),
+            "timestamp": rfc3339(self.timestamp),
             "stage": self.stage,
             "seed": self.seed,
             "success": self.success,

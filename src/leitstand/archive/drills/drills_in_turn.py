@@ -1,7 +1,6 @@
 """Drills the newest backup, and of the older ones those whose turn it is."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC
 from typing import Any
 
 import structlog
@@ -16,6 +15,7 @@ from leitstand.archive.postgres.catalogue import (
     newest_of,
 )
 from leitstand.archive.settings import ArchiveSettings
+from leitstand.display import rfc3339
 from leitstand.errors import NotFoundError
 
 log = structlog.get_logger(__name__)
@@ -57,10 +57,10 @@ def older_stages(generations: Sequence[Generation]) -> list[Drillable]:
 
 def as_document(drills: Sequence[Drill]) -> dict[str, Any]:
     """The JSON shape of several drills: the first one's, with the others under ``older``."""
-    first, *older = map(_plain, drills)
+    first, *older = map(drill_document, drills)
     return {**first, "older": older}
 
 
-def _plain(drill: Drill) -> dict[str, Any]:
-    time = drill.timestamp.astimezone(UTC).isoformat(timespec="microseconds")
-    return {**drill.as_dict(), "timestamp": time.replace("+00:00", "Z")}
+def drill_document(drill: Drill) -> dict[str, Any]:
+    """The JSON shape of a drill, of plain values alone."""
+    return {**drill.as_dict(), "timestamp": rfc3339(drill.timestamp)}
