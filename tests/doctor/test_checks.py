@@ -6,7 +6,15 @@ from pathlib import Path
 
 import psycopg
 
-from leitstand.archive import Drill, DrillKind, ObjectRepository, list_generations
+from leitstand.archive import (
+    Drill,
+    DrillKind,
+    Objectives,
+    ObjectRepository,
+    Policy,
+    judge,
+    list_generations,
+)
 from leitstand.doctor import (
     Finding,
     backup_source,
@@ -18,6 +26,7 @@ from leitstand.doctor import (
     newest_verified,
     postgres_programs,
     python_version,
+    recovery_objectives,
     restic_program,
     room,
     server_running,
@@ -27,6 +36,7 @@ from leitstand.jobs import ServerInfo, ServerState
 from tests.archive_scene import Archive
 from tests.conftest import Postgres
 
+PROMISED = Objectives()
 NOW = datetime(2026, 12, 2, 12, tzinfo=UTC)
 SERVER = ServerInfo("a", "host", 1, "1", NOW, NOW, 1.0, 0.0, False, 4, 0)
 
@@ -95,18 +105,26 @@ def test_backup_source(postgres: Postgres) -> None:
 def test_newest_verified(archive: Archive) -> None:
     generations = list_generations(archive.directory)
     now = datetime.now(UTC)
-    assert newest_verified(generations, now).ok
-    assert told(newest_verified([], now)) == "there is none"
-    assert told(newest_verified([replace(g, verified_at=None) for g in generations], now))
-    assert "2.0 days old" in told(newest_verified(generations, now + timedelta(days=2)))
+    assert newest_verified(generations, now, PROMISED).ok
+    assert told(newest_verified([], now, PROMISED)) == "there is none"
+    assert told(newest_verified([replace(g, verified_at=None) for g in generations], now, PROMISED))
+    assert "2.0 days old" in told(newest_verified(generations, now + timedelta(days=2), PROMISED))
 
 
 def test_last_drill() -> None:
     drill = Drill(NOW, DrillKind.DATABASE, "g", success=True, detail="fine")
-    assert last_drill([drill], NOW).ok
-    assert told(last_drill([], NOW)) == "no backup was ever proven"
-    assert "9.0 days ago" in told(last_drill([drill], NOW + timedelta(days=9)))
-    assert told(last_drill([replace(drill, success=False)], NOW)) == "it failed: fine"
+    assert last_drill([drill], NOW, PROMISED).ok
+    assert told(last_drill([], NOW, PROMISED)) == "no backup was ever proven"
+    assert "9.0 days ago" in told(last_drill([drill], NOW + timedelta(days=9), PROMISED))
+    assert told(last_drill([replace(drill, success=False)], NOW, PROMISED)) == "it failed: fine"
+
+
+def test_recovery_objectives(archive: Archive) -> None:
+    generations, now = list_generations(archive.directory), datetime.now(UTC)
+    promised = Objectives(drill_every=0)
+    assert recovery_objectives(judge(promised, generations, Policy(), [], now)).ok
+    late = judge(promised, generations, Policy(), [], now + timedelta(days=3))
+    assert "The verification is overdue" in told(recovery_objectives(late))
 
 
 def test_control_servers() -> None:

@@ -57,6 +57,7 @@ def archive_settings(settings: Settings) -> ArchiveSettings:
         ),
         drill=DrillSettings(drill.directory.absolute(), queries, drill.timeout, canaries),
         bin_dir=backup.bin_dir,
+        config_files=backup.config_files,
         objectives=Objectives(**settings.objectives.model_dump()),
     )
 

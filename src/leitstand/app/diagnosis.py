@@ -65,10 +65,12 @@ async def _objects(settings: Settings) -> list[Finding]:
 
 
 def _backups(settings: Settings) -> list[Finding]:
+    archive = archive_settings(settings)
     directory = settings.backup.postgres.directory
     writable = directory_writable("backup directory", directory, "backup.postgres.directory")
     try:
-        newest = newest_verified(list_generations(directory), datetime.now(UTC))
+        generations = list_generations(directory)
+        newest = newest_verified(generations, datetime.now(UTC), archive.objectives)
     except LeitstandError as error:
         newest = from_error("newest verified backup", error)
     return [writable, room("room for backups", directory), newest]
@@ -148,4 +150,4 @@ async def _of_drills(settings: Settings, database: Database) -> list[Finding]:
     drills = await DrillLedger(database).history()
     generations = await asyncio.to_thread(list_generations, archive.directory)
     promises = judge(archive.objectives, generations, archive.policy, drills, now)
-    return [last_drill(drills[:1], now), recovery_objectives(promises)]
+    return [last_drill(drills[:1], now, archive.objectives), recovery_objectives(promises)]

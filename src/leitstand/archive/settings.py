@@ -45,6 +45,7 @@ class ArchiveSettings:
     policy: Policy
     drill: DrillSettings
     bin_dir: str = ""
+    config_files: tuple[str, ...] = ()
     objectives: Objectives = field(default_factory=Objectives)
 
     @cached_property
@@ -60,7 +61,13 @@ class ArchiveSettings:
         """The backup directory, and the server behind ``conninfo`` as its source."""
         source = Source.parse(conninfo)
         return Repository(
-            source, self.directory, self.binaries, self.level, self.scratch, self.drill.canaries
+            source,
+            self.directory,
+            self.binaries,
+            self.level,
+            self.scratch,
+            self.drill.canaries,
+            self.config_files,
         )
 
     def server_programs(self, account: Account) -> Binaries:

@@ -99,6 +99,7 @@ def _document(made: Materialised, owner: Account) -> dict[str, object]:
         "owner": owner.name,
         "recovery_point": made.recovery_point,
         "tablespaces": {str(oid): path for oid, path in made.tablespaces.items()},
+        "config_files": made.config,
         "phases": dict(made.phases),
     }
 
@@ -111,6 +112,7 @@ def _for_people(made: Materialised, owner: Account) -> list[tuple[str, object]]:
         ("which belongs to", owner.name),
         ("as it was at", f"{moment(made.recovery_point)} UTC"),
         *(("tablespace in", path) for path in made.tablespaces.values()),
+        *(("configuration files in", path) for path in (made.config,) if path is not None),
         ("took", phases),
     ]
 

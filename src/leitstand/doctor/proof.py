@@ -4,23 +4,20 @@ promised of recovery."""
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from leitstand.archive import Drill, Generation, Judgement, breaches
+from leitstand.archive import Drill, Generation, Judgement, Objectives, breaches
 from leitstand.doctor.finding import Finding, sound, wrong
 
-BACKUP_AGE = timedelta(hours=26)
-"""A nightly backup and two hours of patience."""
-DRILL_AGE = timedelta(days=8)
-"""A weekly drill and a day of patience."""
 
-
-def newest_verified(generations: Sequence[Generation], now: datetime) -> Finding:
-    """A generation that is verified as a whole is not older than a day and a bit."""
+def newest_verified(
+    generations: Sequence[Generation], now: datetime, promised: Objectives
+) -> Finding:
+    """A generation that is verified as a whole is not older than its data may be."""
     name = "newest verified backup"
     times = [g.finished_at for g in generations if g.verified_at is not None and not g.findings]
     newest = max((time for time in times if time is not None), default=None)
     if newest is None:
         return wrong(name, "there is none", "leitstand backup postgres full")
-    if now - newest > BACKUP_AGE:
+    if _over(now - newest, promised.recovery_point):
         return wrong(
             name,
             f"it is {_days(now - newest)} old",
@@ -29,8 +26,8 @@ def newest_verified(generations: Sequence[Generation], now: datetime) -> Finding
     return sound(name)
 
 
-def last_drill(drills: Sequence[Drill], now: datetime) -> Finding:
-    """The newest of ``drills`` (newest first) passed, and is not older than a week and a day."""
+def last_drill(drills: Sequence[Drill], now: datetime, promised: Objectives) -> Finding:
+    """The newest of ``drills`` (newest first) passed, and is not longer ago than it may be."""
     name = "last restore drill"
     if not drills:
         return wrong(name, "no backup was ever proven", "leitstand drill run")
@@ -40,7 +37,7 @@ def last_drill(drills: Sequence[Drill], now: datetime) -> Finding:
             f"it failed: {drills[0].detail}",
             "Take a full backup now, and find out what damaged this one.",
         )
-    if now - drills[0].timestamp > DRILL_AGE:
+    if _over(now - drills[0].timestamp, promised.drill_every):
         return wrong(name, f"it was {_days(now - drills[0].timestamp)} ago", "leitstand drill run")
     return sound(name)
 
@@ -57,6 +54,10 @@ def recovery_objectives(promises: Sequence[Judgement]) -> Finding:
         "See which job of self-protection is disabled or fails (leitstand job list), or promise"
         " something else ([objectives] in the configuration).",
     )
+
+
+def _over(age: timedelta, promised: float) -> bool:
+    return 0 < promised < age.total_seconds()
 
 
 def _days(age: timedelta) -> str:

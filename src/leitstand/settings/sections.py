@@ -146,6 +146,7 @@ class PostgresBackupSettings(Section):
     keep_weekly: Kept = 0
     keep_monthly: Kept = 0
     keep_yearly: Kept = 0
+    config_files: tuple[str, ...] = ("auto",)
     compression: int = Field(1, ge=1, le=9)
     bin_dir: str = ""
     restore_log: Path = Path("var/restore-log.jsonl")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from leitstand.archive.postgres.canary import (
     CHANGED,
+    SHRANK,
     Canaries,
     CanaryChoice,
     Mark,
@@ -57,6 +58,11 @@ def test_no_answer_is_known_of_what_changed_to_and_fro() -> None:
     assert settled(TABLE, before, None).left_out == {"d.public.t": "it could not be read again"}
     (canary,) = settled(TABLE, before, before).tables
     assert difference(canary, TableValues(0, None, None)) is None
+
+
+def test_what_is_called_append_only_and_shrinks_has_no_answer() -> None:
+    found = settled(LOG, TableValues(5, 5, "1", 5), TableValues(4, 5, "2", 6))
+    assert (found.tables, found.left_out) == ((), {"d.public.log": SHRANK})
 
 
 def test_a_greatest_key_that_is_lost_differs() -> None:

@@ -27,6 +27,7 @@ from leitstand.archive.postgres.canary import CanaryChoice
 from leitstand.archive.postgres.canary_taking import CanaryTaking
 from leitstand.archive.postgres.catalogue import list_generations
 from leitstand.archive.postgres.checks import Check, CheckKind, note_check
+from leitstand.archive.postgres.config_files import collect
 from leitstand.archive.postgres.connection import (
     ServerFacts,
     Source,
@@ -58,7 +59,7 @@ log = structlog.get_logger(__name__)
 class Repository:
     """From which server to which directory; ``level`` is gzip's, ``scratch`` where WAL is unpacked
     for a while (the system's temporary directory by default), ``canaries`` what the server is asked
-    that a copy must answer, too.
+    that a copy must answer, too. ``config_files`` are paths on this machine, and ``auto``.
     """
 
     source: Source
@@ -67,6 +68,7 @@ class Repository:
     level: int = 1
     scratch: Path | None = None
     canaries: CanaryChoice = field(default_factory=CanaryChoice)
+    config_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,14 @@ def _take(
     before = asking.before()
     copy.run(report)
     finished = datetime.now(UTC)
-    taking = Taking(started, finished, facts.version, facts.history, asking.settled(before))
+    taking = Taking(
+        started,
+        finished,
+        facts.version,
+        facts.history,
+        asking.settled(before),
+        collect(repository.source, repository.config_files) if repository.config_files else (),
+    )
     total = sum(path.stat().st_size for path in stage.iterdir())
     on_bytes = _verify_counter(report, total)
     verifier = Verifier(repository.binaries, on_bytes, repository.scratch)

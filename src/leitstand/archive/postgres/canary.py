@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 CHANGED = "it changed while the backup was taken"
+SHRANK = "it lost rows while the backup was taken, though it is said to be append-only"
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,8 @@ def settle(before: Reading, after: Reading) -> Canaries:
         second = after.values.get(choice)
         if second is None:
             left_out[choice.name] = after.problems.get(choice.name, "it could not be read again")
+        elif choice.append_only and not _grew(first, second):
+            left_out[choice.name] = SHRANK
         elif first == second or choice.append_only:
             known.append(_canary(choice, first, second))
         else:
@@ -184,6 +187,10 @@ def difference(canary: Canary, actual: TableValues) -> str | None:
     if canary.digest is not None and canary.digest != actual.digest:
         return "its rows are not those that were backed up (another digest)"
     return None
+
+
+def _grew(first: TableValues, second: TableValues) -> bool:
+    return second.rows >= first.rows and (second.greatest or 0) >= (first.greatest or 0)
 
 
 def _canary(choice: TableChoice, first: TableValues, second: TableValues) -> Canary:

@@ -86,6 +86,8 @@ class Materialised:
     recovery_point: datetime | None
     source: str
     phases: Mapping[str, float] = field(default_factory=dict)
+    config: Path | None = None
+    """Where a restore has put the configuration files that were kept, if there were any."""
 
 
 def materialise(  # noqa: PLR0913 - where from, where to, by what, and how

@@ -2,6 +2,7 @@
 
 Tablespaces go to ``<target>.tablespaces/<oid>`` unless another directory is named for them: never
 into the data directory, where PostgreSQL does not want them, and never where the original has them.
+Configuration files that were kept go to ``<target>.config``: what becomes of them is for people.
 """
 
 from collections.abc import Iterable
@@ -13,6 +14,13 @@ import structlog
 
 from leitstand.archive.atomic import take_over_all
 from leitstand.archive.fresh_directory import fresh_directory
+from leitstand.archive.postgres.config_files import (
+    CONFIG_FILES,
+    from_document,
+    read_document,
+    write_files,
+)
+from leitstand.archive.postgres.durable import sync_tree
 from leitstand.archive.postgres.materialise import (
     Materialised,
     Report,
@@ -28,6 +36,7 @@ from leitstand.store.cluster import Cluster
 
 KIND = "database"
 TABLESPACES_SUFFIX = ".tablespaces"
+CONFIG_SUFFIX = ".config"
 
 log = structlog.get_logger(__name__)
 
@@ -73,6 +82,7 @@ def _restore(
     stages = stages_upto(restore.generation, restore.upto)
     target = _checked(restore, binaries, account)
     spaces = _checked_tablespaces(restore, target, stages)
+    config = _checked_config(restore, target, stages[-1])
     with ExitStack() as stack:
         room = stack.enter_context(fresh_directory(target))
         space_room = stack.enter_context(fresh_directory(spaces))
@@ -91,6 +101,9 @@ def _restore(
         if made.tablespaces:
             account.own(space_room / "tablespaces")
             moves.insert(0, (space_room / "tablespaces", spaces))
+        if config is not None:
+            config_room = stack.enter_context(fresh_directory(config))
+            moves.append((_kept_config(stages[-1], config_room, account), config))
         take_over_all(moves, replace=restore.force)
     log.info("database restored", source=made.source, target=str(target))
     return Materialised(
@@ -99,7 +112,25 @@ def _restore(
         recovery_point=made.recovery_point,
         source=source_name(restore.generation, stages),
         phases=made.phases,
+        config=config,
     )
+
+
+def _checked_config(restore: Restore, target: Path, last: Path) -> Path | None:
+    """The directory for configuration files; None if the backup has none."""
+    if not (last / CONFIG_FILES).exists():
+        return None
+    beside = target.with_name(target.name + CONFIG_SUFFIX)
+    return checked_target(beside, force=restore.force, protected=(*_protected(restore), target))
+
+
+def _kept_config(stage: Path, room: Path, account: Account) -> Path:
+    """The files in a new directory; they were verified with the stage."""
+    directory = room / "config"
+    write_files(from_document(read_document(stage)), directory)
+    account.own_tree(directory)
+    sync_tree(directory)
+    return directory
 
 
 def _checked(restore: Restore, binaries: Binaries, account: Account) -> Path:

@@ -14,6 +14,12 @@ from pathlib import Path
 from leitstand.archive.postgres.backup_lock import own_like
 from leitstand.archive.postgres.canary import Canaries
 from leitstand.archive.postgres.chain import StageFacts, check_chain
+from leitstand.archive.postgres.config_files import (
+    CONFIG_FILES,
+    ConfigFile,
+    digest_of,
+    to_document,
+)
 from leitstand.archive.postgres.durable import sync_path, sync_tree, write_durably
 from leitstand.archive.postgres.finding import Finding
 from leitstand.archive.postgres.label import BackupLabel, Position
@@ -69,13 +75,16 @@ class Identity:
 
 @dataclass(frozen=True)
 class Taking:
-    """When the data was copied, and what the server said of itself and of its tables."""
+    """When the data was copied, what the server said of itself and its tables, and its
+    configuration files.
+    """
 
     started_at: datetime
     finished_at: datetime
     version: str
     history: str | None
     canaries: Canaries | None = None
+    config: Sequence[ConfigFile] = ()
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,8 @@ def seal(directory: Path, identity: Identity, taking: Taking, verifier: Verifier
     _require_intact(report.findings)
     record = _record(identity, taking, report, check)
     _require_intact(check_chain([*facts_of(identity.chain), _facts(report, record, identity)]))
+    if taking.config:
+        write_durably(directory / CONFIG_FILES, to_document(taking.config))
     write_durably(directory / SIDECAR, record.to_json())
     _own_tree(directory)
     sync_path(directory)
@@ -166,6 +177,7 @@ def _record(
         postgres_version=taking.version,
         history=taking.history,
         canaries=taking.canaries,
+        config_sha256=digest_of(to_document(taking.config).encode()) if taking.config else None,
         manifest_sha256=manifest.sha256,
         files=check.digests,
         tablespaces=tuple(

@@ -97,6 +97,8 @@ class StageRecord:
     """The server's life between two restores; increments stay within one."""
     canaries: Canaries | None = None
     """What a copy must answer; None where nothing was asked."""
+    config_sha256: str | None = None
+    """Of the configuration files that are kept beside the archives; None where none are."""
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -131,6 +133,7 @@ class StageRecord:
             "manifest_sha256": self.manifest_sha256,
             "files": {name: dict(vars(digest)) for name, digest in self.files.items()},
             "tablespaces": [dict(vars(space)) for space in self.tablespaces],
+            "config_sha256": self.config_sha256,
             "canaries": None if self.canaries is None else self.canaries.as_dict(),
         }
         return json.dumps(document | {"checksum": _checksum(document)}, indent=1) + "\n"
@@ -244,6 +247,7 @@ def _record_members(members: _Members) -> dict[str, Any]:
         "files": _files(members.value("files", dict)),
         "tablespaces": tuple(_tablespace(item) for item in members.value("tablespaces", list)),
         "canaries": _canaries(members),
+        "config_sha256": members.optional_text("config_sha256"),
     }
 
 

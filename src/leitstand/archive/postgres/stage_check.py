@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from leitstand.archive.held_directory import held_directory, sweep
-from leitstand.archive.postgres import record_check
+from leitstand.archive.postgres import config_files, record_check
 from leitstand.archive.postgres.archive_pass import ArchivePass, Observer
 from leitstand.archive.postgres.chain import StageFacts
 from leitstand.archive.postgres.finding import Finding, FindingKind, Findings
@@ -268,11 +268,24 @@ class StageCheck:
         if record is None:
             return
         record_check.check_digests(record, self._digests, self._findings)
+        self._check_config_files(record)
         if manifest is not None:
             record_check.check_manifest(record, manifest, self._findings)
         if self._label is not None:
             record_check.check_label(record, self._label, BASE, self._findings)
             record_check.check_tablespaces(record, self._tablespaces, BASE, self._findings)
+
+    def _check_config_files(self, record: StageRecord) -> None:
+        if record.config_sha256 is None:
+            return
+        try:
+            document = config_files.read_document(self._path)
+        except ArchiveUnreadableError as error:
+            self._findings.add(config_files.CONFIG_FILES, error.message, _kind(error))
+            return
+        if config_files.digest_of(document) != record.config_sha256:
+            problem = f"its SHA-256 is not the one in {SIDECAR}"
+            self._findings.add(config_files.CONFIG_FILES, problem)
 
     def _pass(
         self, archive: str, observers: Sequence[Observer], limit: Callable[[int], int]
