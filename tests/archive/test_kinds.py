@@ -3,13 +3,21 @@
 import asyncio
 import os
 from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from pydantic import ValidationError
 
-from leitstand.archive.kinds import rotation_result
+from leitstand.archive import Drill, DrillKind
+from leitstand.archive.kinds import (
+    DrillFailedError,
+    DrillParams,
+    require_passed,
+    rotation_result,
+)
 from leitstand.archive.postgres.backup import TEMPORARY
 from leitstand.archive.postgres.retention import Plan
 from leitstand.archive.postgres.rotate import Failure, Rotation
@@ -115,6 +123,23 @@ async def test_a_drill_is_recorded(run: Run, database: Database) -> None:
     async with database.connection() as connection:
         rows = await (await connection.execute("SELECT success FROM drills")).fetchall()
     assert [row["success"] for row in rows] == [True]
+
+
+def test_of_several_drills_each_failure_is_told() -> None:
+    def drill(source: str, *, success: bool) -> Drill:
+        return Drill(datetime.now(UTC), DrillKind.DATABASE, source, success, "it says why")
+
+    require_passed([drill("a", success=True)])
+    drills = [drill("a", success=False), drill("b", success=True), drill("c", success=False)]
+    with pytest.raises(DrillFailedError, match="the restore drill of a, c failed") as caught:
+        require_passed(drills)
+    assert caught.value.detail == "a: it says why\nc: it says why"
+
+
+@pytest.mark.parametrize("params", [{"older": 1, "generation": "x"}, {"upto": "full"}])
+def test_contradictions_are_refused(params: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        DrillParams(**params)
 
 
 async def test_without_a_generation(run: Run, archive: Archive) -> None:

@@ -28,7 +28,7 @@ _PATH = re.compile(r"\bsrc/leitstand[\w/.]*\w")
 _CODE = re.compile(r"`([^`\n]+)`")
 _COMMAND = re.compile(r"(?:^|[\s(`/])leitstand ((?:--?[a-z]|[a-z])[^`|#\n]*)")
 _KEY = re.compile(rf"\b(?:{'|'.join(sorted(SECTIONS))})(?:\.[a-z_]+)+")
-_FILE_ENDINGS = (".json", ".jsonl", ".md", ".toml")
+_FILE_ENDINGS = (".json", ".jsonl", ".md", ".py", ".toml")
 
 
 def each(document: Path) -> str:

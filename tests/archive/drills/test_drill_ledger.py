@@ -1,5 +1,6 @@
 """The history of drills, and what Prometheus hears of it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from prometheus_client.core import Metric
@@ -28,7 +29,7 @@ def drill(hours_ago: int, success: bool) -> Drill:
 async def values(ledger: DrillLedger) -> dict[str, float]:
     families: list[Metric] = list(await DrillMetrics(ledger, lambda: NOW).collect())
     return {
-        sample.name + (f"/{sample.labels['kind']}" if sample.labels else ""): sample.value
+        "/".join((sample.name, *sample.labels.values())): sample.value
         for family in families
         for sample in family.samples
     }
@@ -58,8 +59,13 @@ async def test_metrics_survive_a_restart(database: Database) -> None:
     assert failed["restore_drill_last_success/database"] == 0
     assert failed["restore_drill_failures_total"] == 1
     assert failed["restore_drill_age_seconds/database"] == 3600
-    await ledger.record(drill(0, True))
+    assert "restore_drill_canaries_expected/database" not in failed
+    answers = {"expected": 4, "returned": 3}
+    await ledger.record(replace(drill(0, True), canaries=answers))
     passed = await values(ledger)
+    assert passed["restore_drill_phase_seconds/database/unpack"] == 1.5
+    assert passed["restore_drill_canaries_expected/database"] == 4
+    assert passed["restore_drill_canaries_returned/database"] == 3
     assert passed["restore_drill_last_success/database"] == 1
     assert passed["restore_drill_failures_total"] == 1
     assert passed["restore_drill_recovery_time_seconds/database"] == 2.5

@@ -26,7 +26,6 @@ class DrillMetrics:
     async def collect(self) -> Sequence[Metric]:
         """The families as they are now."""
         latest = await self._ledger.latest()
-        asked = {kind: drill for kind, drill in latest.items() if "expected" in drill.canaries}
         failures = await self._ledger.failure_counts()
         return [
             CounterMetricFamily(
@@ -39,31 +38,8 @@ class DrillMetrics:
                 "The last drill: 1 passed, 0 failed, -1 never ran",
                 {kind: _last_success(latest.get(kind)) for kind in DrillKind},
             ),
-            _by_kind(
-                "restore_drill_recovery_time_seconds",
-                "From the backup to the first answer, in the last drill that got there",
-                {k: d.recovery_time for k, d in latest.items() if d.recovery_time is not None},
-            ),
-            _by_kind(
-                "restore_drill_recovery_point_age_seconds",
-                "How old the newest data was when the last drill that got there began",
-                {
-                    kind: drill.recovery_point_age
-                    for kind, drill in latest.items()
-                    if drill.recovery_point_age is not None
-                },
-            ),
-            _by_phase(latest),
-            _by_kind(
-                "restore_drill_canaries_expected",
-                "Answers that were known of the backup in the last drill that asked",
-                {kind: drill.canaries["expected"] for kind, drill in asked.items()},
-            ),
-            _by_kind(
-                "restore_drill_canaries_returned",
-                "How many of them came back",
-                {kind: drill.canaries["returned"] for kind, drill in asked.items()},
-            ),
+            *_recovery(latest),
+            *_known_answers(latest),
             _by_kind(
                 "restore_drill_age_seconds",
                 "Since the last drill ended",
@@ -72,18 +48,50 @@ class DrillMetrics:
         ]
 
 
-def _last_success(drill: Drill | None) -> int:
-    return NEVER if drill is None else int(drill.success)
-
-
-def _by_phase(latest: dict[DrillKind, Drill]) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(
+def _recovery(latest: dict[DrillKind, Drill]) -> list[Metric]:
+    phases = GaugeMetricFamily(
         "restore_drill_phase_seconds", "Phases of the last drill", labels=["kind", "phase"]
     )
     for kind, drill in latest.items():
         for phase, duration in drill.phases.items():
-            family.add_metric([kind.value, phase], duration)
-    return family
+            phases.add_metric([kind.value, phase], duration)
+    return [
+        _by_kind(
+            "restore_drill_recovery_time_seconds",
+            "From the backup to the first answer, in the last drill that got there",
+            {k: d.recovery_time for k, d in latest.items() if d.recovery_time is not None},
+        ),
+        _by_kind(
+            "restore_drill_recovery_point_age_seconds",
+            "How old the newest data was when the last drill that got there began",
+            {
+                k: d.recovery_point_age
+                for k, d in latest.items()
+                if d.recovery_point_age is not None
+            },
+        ),
+        phases,
+    ]
+
+
+def _known_answers(latest: dict[DrillKind, Drill]) -> list[Metric]:
+    asked = {kind: drill.canaries for kind, drill in latest.items() if "expected" in drill.canaries}
+    return [
+        _by_kind(
+            "restore_drill_canaries_expected",
+            "Answers that were known of the backup in the last drill that asked",
+            {kind: canaries["expected"] for kind, canaries in asked.items()},
+        ),
+        _by_kind(
+            "restore_drill_canaries_returned",
+            "How many of them came back",
+            {kind: canaries["returned"] for kind, canaries in asked.items()},
+        ),
+    ]
+
+
+def _last_success(drill: Drill | None) -> int:
+    return NEVER if drill is None else int(drill.success)
 
 
 def _by_kind(name: str, text: str, values: dict[DrillKind, float]) -> GaugeMetricFamily:

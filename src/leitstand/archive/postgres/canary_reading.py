@@ -29,8 +29,10 @@ _SESSION = {
     "extra_float_digits": "1",
     "bytea_output": "hex",
     "lc_monetary": "C",
+    "synchronous_commit": "local",
 }
-"""What the text of a row depends on; and rows that a policy hides must be an error."""
+"""What the text of a row depends on. Rows that a policy hides must be an error; and the commit of a
+mark must not wait for a standby that is away, since no timeout of the server would end that."""
 
 _SMALL_TABLES = """
 SELECT format('%%I.%%I', n.nspname, c.relname), coalesce((
