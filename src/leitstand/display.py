@@ -1,5 +1,6 @@
-"""How numbers and times look: to people on pages and in tables, and times to programs."""
+"""How values look: to people on pages and in tables, and times to programs."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 
@@ -55,3 +56,20 @@ def size(value: float | None) -> str:
             return f"{number:.{digits}f} {unit}"
         number /= 1024
     raise AssertionError("unreachable")
+
+
+def in_words(value: object) -> str:
+    """A value of a JSON document as people read it."""
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case datetime():
+            return f"{moment(value)} UTC"
+        case Mapping():
+            pairs = ((key, item) for key, item in value.items() if item not in (None, "", [], {}))
+            return ", ".join(f"{key} {in_words(item)}" for key, item in pairs) or "–"
+        case list() | tuple():
+            return ", ".join(in_words(item) for item in value)
+    return str(value)

@@ -104,12 +104,15 @@ class Installation:
         """A control server that is ready, for as long as the block lasts."""
         with self.starting() as process:
             assert process.stdout is not None
-            yield Serving(process, process.stdout.readline())
+            first = not (self.directory / "var").exists()
+            ready = process.stdout.readline()
+            yield Serving(process, ready, process.stdout.readline() if first else "")
 
 
 @dataclass(frozen=True)
 class Serving:
-    """A control server's process, and the line that said that it is ready."""
+    """A control server's process, the line that said that it is ready, and how to log in then."""
 
     process: "subprocess.Popen[str]"
     ready: str
+    login: str

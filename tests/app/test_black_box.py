@@ -37,6 +37,7 @@ def served(place: Installation) -> Iterator[Installation]:
     """The same with a control server, which has done its first backup and drill."""
     with place.serving() as server:
         assert server.ready == f"Leitstand is ready: http://127.0.0.1:{place.port}/\n"
+        assert "self-full" in page_after_login(server.login.partition("hour): ")[2].strip())
         place.wait_for(lambda: succeeded(place) >= {"postgres-backup", "restore-drill"})
         place.wait_for(lambda: succeeded(place) >= {"postgres-verify", "checker-selftest"})
         asyncio.run(save_nap(place))
@@ -59,8 +60,17 @@ async def save_nap(place: Installation) -> None:
         await control.jobs.save(JobSpec(name="say", kind="command", params=params))
 
 
-def fetch(place: Installation, path: str) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{place.port}{path}", timeout=20) as answer:
+def page_after_login(link: str) -> str:
+    """What a browser shows that opens the link."""
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with browser.open(link, timeout=20) as answer:
+        return str(answer.read().decode())
+
+
+def fetch(place: Installation, path: str, token: str = "") -> str:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    request = urllib.request.Request(f"http://127.0.0.1:{place.port}{path}", headers=headers)
+    with urllib.request.urlopen(request, timeout=20) as answer:
         return str(answer.read().decode())
 
 
@@ -93,7 +103,10 @@ def test_everything_is_proven(served: Installation) -> None:
 def test_http(served: Installation) -> None:
     assert '"alive"' in fetch(served, "/livez")
     assert '"ready"' in fetch(served, "/readyz")
-    assert "self-full" in fetch(served, "/")
+    token = served.run("token", "create", "test", "--role", "viewer").out.strip()
+    assert "self-full" in fetch(served, "/", token)
+    assert "self-full" in fetch(served, "/api/v1/jobs", token)
+    assert "self-full" in page_after_login(served.run("token", "login").out.strip())
     families = {f.name: f for f in text_string_to_metric_families(fetch(served, "/metrics"))}
     assert families["restore_drill_last_success"].samples[0].labels == {"kind": "database"}
     assert families["restore_drill_last_success"].samples[0].value == 1

@@ -11,10 +11,10 @@ from uuid import UUID
 
 import pytest
 
-from leitstand.cli.json_document import to_json
 from leitstand.cli.output import Output, details
 from leitstand.cli.progress_bar import progress_bar
 from leitstand.cli.table import Table, draw, plain_text, printable
+from leitstand.json_document import to_json
 
 
 class Colour(StrEnum):

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from leitstand.cli.output import in_words
+from leitstand.display import in_words
 
 
 @pytest.mark.parametrize(

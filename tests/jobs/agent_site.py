@@ -2,14 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from pathlib import Path
 
-from leitstand.health import Readiness
 from leitstand.jobs import AgentDesk, ControlServer
-from leitstand.metrics import OwnMetrics
 from leitstand.modules import CredentialLedger
 from leitstand.store.database import Database
-from leitstand.web import Site, Status, agent_api, bind, build_site, serving
+from leitstand.web import agent_api, bind, build_site, serving
+from tests.web.scene import site_on
 
 
 @asynccontextmanager
@@ -23,13 +22,8 @@ async def agent_site(database: Database, server: ControlServer, port: int) -> As
             draining=lambda: server.draining,
             on_recorded=server.recorded,
         )
-        api = agent_api(desk, CredentialLedger(own))
-        site = build_site(Site(Readiness({}), OwnMetrics([]), no_status, api=api))
+        agents = agent_api(desk, CredentialLedger(own))
+        site = build_site(site_on(own, Path("/nowhere"), agents))
         with bind("127.0.0.1", port) as listener:
             async with serving(site, listener):
                 yield
-
-
-async def no_status() -> Status:
-    """Nothing to see."""
-    return Status(datetime.now(UTC), [], [], [], [], [], [])

@@ -5,14 +5,13 @@ import hashlib
 import pytest
 
 from leitstand.errors import NotFoundError
+from leitstand.failed_attempts import LIMIT, TooManyFailuresError
 from leitstand.modules import (
     AuthenticationError,
     Credential,
     CredentialLedger,
     ModuleLedger,
-    TooManyFailuresError,
 )
-from leitstand.modules.failures import LIMIT, SOURCES, WINDOW, Failures
 from leitstand.modules.module import ModuleNameError, ModuleVersionError
 from leitstand.store.database import Database
 from tests.jobs.scene import eventually
@@ -144,20 +143,3 @@ async def test_guessing_is_stopped(database: Database, credentials: CredentialLe
         await accepts(credentials, made)
     name = await credentials.authenticate(made.client_id.encode(), made.secret.encode(), "10.0.0.2")
     assert name == "web"
-
-
-def test_failures_are_forgotten_after_their_window() -> None:
-    now = [0.0]
-    failures = Failures(lambda: now[0])
-    for _ in range(LIMIT):
-        failures.add("a")
-    assert (failures.blocked("a"), failures.blocked("b")) == (True, False)
-    now[0] = WINDOW
-    assert not failures.blocked("a")
-
-
-def test_failures_take_bounded_memory() -> None:
-    failures = Failures(lambda: 0.0)
-    for source in range(SOURCES + LIMIT):
-        failures.add(source)
-    assert len(failures) == SOURCES

@@ -1,6 +1,7 @@
 """The agents' API as others meet it: who may call, and what is said to those who may not."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -8,14 +9,12 @@ import pytest
 from fastapi import FastAPI
 
 from leitstand.agent_protocol import API, BODY_LIMIT, Problem
-from leitstand.health import Readiness
+from leitstand.failed_attempts import LIMIT
 from leitstand.jobs import AgentDesk, Agents, LoopSettings, TaskBoard
-from leitstand.metrics import OwnMetrics
 from leitstand.modules import Credential, CredentialLedger, ModuleLedger
-from leitstand.modules.failures import LIMIT
 from leitstand.store.database import Database
-from leitstand.web import Site, agent_api, build_site
-from tests.jobs.agent_site import no_status
+from leitstand.web import agent_api, build_site
+from tests.web.scene import site_on
 
 HELLO: dict[str, Any] = {"host": "h", "pid": 1, "version": "1", "kinds": ["noop"], "slots": 1}
 
@@ -31,8 +30,8 @@ async def caller(database: Database) -> AsyncIterator[httpx.AsyncClient]:
     """A caller on another machine."""
     board = TaskBoard(Agents(database))
     desk = AgentDesk(database, board, LoopSettings(), lambda: False, lambda *_: None)
-    api = agent_api(desk, CredentialLedger(database))
-    app: FastAPI = build_site(Site(Readiness({}), OwnMetrics([]), no_status, api=api))
+    agents = agent_api(desk, CredentialLedger(database))
+    app: FastAPI = build_site(site_on(database, Path("/nowhere"), agents))
     transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://leitstand") as client:
         yield client
@@ -53,9 +52,9 @@ async def test_other_machines_get_this_and_nothing_else(
     answer = await caller.post(f"{API}/hello", headers=headers(credential), json=HELLO)
     assert answer.status_code == 200
     assert answer.json()["instance"].startswith("web1-")
-    for path in ("/", "/metrics"):
+    for path, code in (("/", 303), ("/metrics", 401), ("/api/v1/jobs", 401)):
         refused = await caller.get(path, headers=headers(credential))
-        assert refused.status_code == 403
+        assert refused.status_code == code
 
 
 @pytest.mark.parametrize("path", ["hello", "tasks", "heartbeat", "reports", "result", "goodbye"])

@@ -1,10 +1,8 @@
-"""The pages: who may see them, and what they make of odd content."""
+"""What answers machines: health, metrics, and errors as problems."""
 
 import asyncio
-import base64
-import hashlib
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from pathlib import Path
 
 import httpx
 import pytest
@@ -12,14 +10,15 @@ from fastapi import FastAPI
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from leitstand.archive import Drill, DrillKind
-from leitstand.errors import LeitstandError, UnavailableError
+from leitstand.access import AccessLedger, Gate
+from leitstand.errors import LeitstandError
 from leitstand.health import Check, Readiness
 from leitstand.metrics import OwnMetrics, Source
-from leitstand.web import Site, Status, bind, build_site, problems_of, serving
+from leitstand.store.database import Database
+from leitstand.web import Site, Status, bind, build_site, serving
 from leitstand.web.http_server import ListenError
+from tests.web.scene import controls_on
 
-NOW = datetime(2026, 12, 2, 12, tzinfo=UTC)
 ODD = "<script>alert('&')</script> \u202e\x00 ü"
 
 
@@ -68,13 +67,28 @@ async def say() -> None:
 
 
 async def no_status() -> Status:
-    drill = Drill(NOW, DrillKind.DATABASE, ODD, success=False, detail=ODD)
-    return Status(NOW, [], [], [], [], [drill], problems_of([], [], [drill]))
+    raise AssertionError("the pages have tests of their own")
 
 
-def site(checks: dict[str, Check] | None = None, sources: Sequence[Source] = ()) -> FastAPI:
-    readiness = Readiness(checks or {}, timeout=0.2)
-    return build_site(Site(readiness, OwnMetrics(sources), no_status, "control.example"))
+def site(
+    checks: dict[str, Check] | None = None,
+    sources: Sequence[Source] = (),
+    *,
+    metrics_open: bool = False,
+) -> FastAPI:
+    """A site whose database nobody asks."""
+    database = Database("host=/nowhere")
+    return build_site(
+        Site(
+            readiness=Readiness(checks or {}, timeout=0.2),
+            metrics=OwnMetrics(sources),
+            status=no_status,
+            gate=Gate(AccessLedger(database), 60.0),
+            controls=controls_on(database, Path("/nowhere")),
+            listen_host="control.example",
+            metrics_open=metrics_open,
+        )
+    )
 
 
 async def get(
@@ -85,7 +99,6 @@ async def get(
         return await caller.get(path, headers={"Host": host})
 
 
-@pytest.mark.parametrize("path", ["/", "/metrics"])
 @pytest.mark.parametrize(
     ("client", "code"),
     [
@@ -93,18 +106,21 @@ async def get(
         ("127.9.9.9", 200),
         ("::1", 200),
         ("::ffff:127.0.0.1", 200),
-        ("::ffff:10.0.0.1", 403),
-        ("10.0.0.1", 403),
-        ("2001:db8::1", 403),
-        ("", 403),
-        ("testclient", 403),
+        ("::ffff:10.0.0.1", 401),
+        ("10.0.0.1", 401),
+        ("2001:db8::1", 401),
+        ("", 401),
+        ("testclient", 401),
     ],
 )
-async def test_only_callers_on_this_machine(path: str, client: str, code: int) -> None:
-    assert (await get(site(), path, client)).status_code == code
+async def test_metrics_without_credentials_on_this_machine(client: str, code: int) -> None:
+    assert (await get(site(), "/metrics", client)).status_code == code
 
 
-@pytest.mark.parametrize("path", ["/", "/metrics"])
+async def test_metrics_that_are_open() -> None:
+    assert (await get(site(metrics_open=True), "/metrics", "10.0.0.1")).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("host", "code"),
     [
@@ -114,18 +130,18 @@ async def test_only_callers_on_this_machine(path: str, client: str, code: int) -
         ("127.9.9.9", 200),
         ("[::1]:8080", 200),
         ("control.example:8080", 200),
-        ("attacker.example", 421),
-        ("localhost.attacker.example:8080", 421),
-        ("127.0.0.1.attacker.example", 421),
-        ("10.0.0.1:8080", 421),
-        ("", 421),
-        (":8080", 421),
-        ("[", 421),
+        ("attacker.example", 401),
+        ("localhost.attacker.example:8080", 401),
+        ("127.0.0.1.attacker.example", 401),
+        ("10.0.0.1:8080", 401),
+        ("", 401),
+        (":8080", 401),
+        ("[", 401),
     ],
 )
-async def test_only_requests_that_name_this_machine(path: str, host: str, code: int) -> None:
+async def test_metrics_only_for_requests_that_name_this_machine(host: str, code: int) -> None:
     """A page of an attacker whose name resolves to 127.0.0.1 reads nothing."""
-    answer = await get(site(), path, host=host)
+    answer = await get(site(), "/metrics", host=host)
     assert answer.status_code == code
     assert "attacker" not in answer.text
 
@@ -133,8 +149,9 @@ async def test_only_requests_that_name_this_machine(path: str, host: str, code: 
 async def test_two_host_headers_name_nobody() -> None:
     transport = httpx.ASGITransport(site(), client=("127.0.0.1", 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://leitstand") as caller:
-        answer = await caller.get("/", headers=[("Host", "localhost"), ("Host", "attacker")])
-    assert answer.status_code == 421
+        headers = [("Host", "localhost"), ("Host", "attacker")]
+        answer = await caller.get("/metrics", headers=headers)
+    assert answer.status_code == 401
 
 
 async def test_health_asks_for_no_name() -> None:
@@ -147,7 +164,9 @@ async def test_health_asks_for_no_name() -> None:
     [
         ("/nothing", "127.0.0.1", 404, "NOT_FOUND"),
         ("/livez/", "127.0.0.1", 404, "NOT_FOUND"),
-        ("/", "10.0.0.1", 403, "CALLER_NOT_LOCAL"),
+        ("/metrics", "10.0.0.1", 401, "UNAUTHENTICATED"),
+        ("/api/v1/jobs", "127.0.0.1", 401, "UNAUTHENTICATED"),
+        ("/api/openapi.json", "127.0.0.1", 401, "UNAUTHENTICATED"),
     ],
 )
 async def test_errors_are_problems(path: str, client: str, status: int, code: str) -> None:
@@ -159,41 +178,6 @@ async def test_errors_are_problems(path: str, client: str, status: int, code: st
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-@pytest.mark.parametrize(
-    ("error", "status", "code"),
-    [
-        (RuntimeError("postgresql://u:secret@h/d"), 500, "INTERNAL"),
-        (UnavailableError("no way to postgresql://u:secret@h/d", detail="secret"), 503, None),
-        (LeitstandError("no", detail="secret", code="ODD"), 500, "ODD"),
-    ],
-)
-async def test_a_page_that_fails_shows_no_internals(
-    error: Exception, status: int, code: str | None
-) -> None:
-    async def failing() -> Status:
-        raise error
-
-    answer = await get(build_site(Site(Readiness({}), OwnMetrics([]), failing)), "/")
-    assert answer.status_code == status
-    assert answer.json()["code"] == (code or "UNAVAILABLE")
-    assert "secret" not in answer.text
-    assert "default-src 'none'" in answer.headers["content-security-policy"]
-
-
-async def test_the_page_is_kept_strict() -> None:
-    """No script, no frame around it; its own style alone, by its digest."""
-    page = await get(site(), "/")
-    policy = page.headers["content-security-policy"]
-    assert "frame-ancestors 'none'" in policy
-    assert "default-src 'none'" in policy
-    style = page.text.partition("<style>")[2].partition("</style>")[0]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert f"style-src 'sha256-{digest}'" in policy
-    assert " style=" not in page.text
-    assert page.headers["x-content-type-options"] == "nosniff"
-    assert page.headers["cache-control"] == "no-store"
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "::"])
 async def test_head_answers_like_get_without_body_over_both_families(host: str) -> None:
     with bind(host, 0) as listener:
@@ -201,7 +185,7 @@ async def test_head_answers_like_get_without_body_over_both_families(host: str) 
         called = ["127.0.0.1", "[::1]"] if host == "::" else [f"[{host}]" if ":" in host else host]
         async with serving(site({"queue": well}), listener), httpx.AsyncClient() as caller:
             for name in called:
-                for path in ("/livez", "/readyz", "/metrics", "/"):
+                for path in ("/livez", "/readyz", "/metrics", "/login"):
                     get_answer = await caller.get(f"http://{name}:{port}{path}")
                     head = await caller.head(f"http://{name}:{port}{path}")
                     assert (get_answer.status_code, head.status_code) == (200, 200)
@@ -241,15 +225,6 @@ async def test_a_check_costs_its_timeout_and_tells_no_secret() -> None:
             "say": {"ok": False, "error": "no room"},
         },
     }
-
-
-async def test_odd_content_is_escaped() -> None:
-    page = await get(site(), "/")
-    assert page.status_code == 200
-    assert "<script>" not in page.text
-    assert "&lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt;" in page.text
-    assert "The last restore drill failed" in page.text
-    assert "There is no backup yet." in page.text
 
 
 async def test_a_source_costs_only_its_own_families(monkeypatch: pytest.MonkeyPatch) -> None:

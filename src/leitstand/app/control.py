@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from leitstand.access import AccessLedger
 from leitstand.address import check_conninfo
 from leitstand.app.archive_wiring import archive_executors, archive_settings, object_archive
 from leitstand.app.integrity_wiring import integrity_executors
@@ -59,6 +60,7 @@ class Control:
     selftests: SelftestLedger
     archive: ArchiveSettings
     objects: ObjectArchive
+    access: AccessLedger
 
     @property
     def window_source(self) -> WindowSource:
@@ -138,4 +140,5 @@ def _put_together(
         selftests=SelftestLedger(database),
         archive=archive,
         objects=object_archive(loaded.settings, database),
+        access=AccessLedger(database),
     )

@@ -3,15 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter
 
 from leitstand import __version__
+from leitstand.access import Gate
 from leitstand.app.configuration_check import check_configuration
 from leitstand.app.control import Control, open_control
 from leitstand.app.ending import Ending
+from leitstand.app.job_changes import delete_job, save_job
 from leitstand.app.jobs_as_code import apply_configuration
+from leitstand.app.login import first_login_link
 from leitstand.app.status import gather_status
 from leitstand.app.worker_call import worker_call
 from leitstand.archive import (
@@ -47,7 +51,7 @@ from leitstand.protection import (
 )
 from leitstand.settings import LoadedSettings, Settings
 from leitstand.store.database import Database
-from leitstand.web import Site, agent_api, bind, build_site, serving
+from leitstand.web import Controls, Site, agent_api, bind, build_site, serving
 
 AGENT_POOL = 4
 """Connections for what agents ask; those that wait hold none."""
@@ -56,10 +60,14 @@ WATCH_INTERVAL = 2.0
 """Seconds between two looks at the embedded database."""
 
 
-async def serve(loaded: LoadedSettings, announce: Callable[[str], None]) -> int:
+Announce = Callable[[str, str | None], None]
+"""Told the address of the pages, and a link to log in if nobody has a way in yet."""
+
+
+async def serve(loaded: LoadedSettings, announce: Announce) -> int:
     """Run a control server until SIGTERM or SIGINT; a second signal kills what still runs.
 
-    ``announce`` gets the address once it answers. Returns how many runs could not be ended.
+    ``announce`` is called once it answers. Returns how many runs could not be ended.
     Raises ClusterError if the embedded database does not stop.
     """
     check_configuration(loaded)
@@ -72,7 +80,7 @@ async def serve(loaded: LoadedSettings, announce: Callable[[str], None]) -> int:
 
 async def _started(
     loaded: LoadedSettings,
-    announce: Callable[[str], None],
+    announce: Announce,
     ending: Ending,
     stack: AsyncExitStack,
 ) -> ControlServer:
@@ -88,7 +96,8 @@ async def _started(
     await stack.enter_async_context(serving(site, listener))
     await stack.enter_async_context(_beside(await _duties(control, server)))
     host, port = listener.getsockname()[:2]
-    announce(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    announce(address, await first_login_link(control))
     return server
 
 
@@ -133,7 +142,7 @@ def _agent_desk(control: Control, server: ControlServer, database: Database) -> 
     return agent_api(desk, CredentialLedger(database))
 
 
-def _site(control: Control, server: ControlServer, api: APIRouter) -> Site:
+def _site(control: Control, server: ControlServer, agents: APIRouter) -> Site:
     settings = control.settings
     checks: dict[str, Check] = {
         "database": control.database.round_trip,
@@ -152,8 +161,34 @@ def _site(control: Control, server: ControlServer, api: APIRouter) -> Site:
             SelftestMetrics(control.selftests),
         ]
     )
-    address = settings.server.address[0]
-    return Site(Readiness(checks), metrics, lambda: gather_status(control), address, api)
+    return Site(
+        readiness=Readiness(checks),
+        metrics=metrics,
+        status=lambda: gather_status(control),
+        gate=Gate(control.access, settings.access.session),
+        controls=site_controls(control),
+        listen_host=settings.server.address[0],
+        metrics_open=settings.access.metrics_open,
+        agents=agents,
+    )
+
+
+def site_controls(control: Control) -> Controls:
+    """What the API and the pages work on."""
+    return Controls(
+        kinds=control.kinds,
+        jobs=control.jobs,
+        queue=control.queue,
+        servers=control.servers,
+        agents=control.agents,
+        windows=control.windows,
+        window_source=control.window_source,
+        drills=control.drills,
+        access=control.access,
+        backups=control.archive.directory,
+        save_job=partial(save_job, control),
+        delete_job=partial(delete_job, control),
+    )
 
 
 async def _duties(control: Control, server: ControlServer) -> list[Coroutine[Any, Any, None]]:

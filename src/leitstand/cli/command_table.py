@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, CommandEntry] = dict(
         _entry("demo", "A demonstration with planted faults, to see them found."),
         _entry("proof", "Say of everything that is kept whether it is proven."),
         _entry("health", "Whether Leitstand lives and is ready."),
+        _entry("token", "Tokens for the API and links to log in: create, list, revoke."),
         _entry("doctor", "Find what is wrong with this installation, and the remedy."),
         _entry("version", "Print the versions of Leitstand and Python."),
     ]

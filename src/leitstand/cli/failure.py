@@ -4,10 +4,10 @@ import traceback
 from collections.abc import Mapping
 
 from leitstand.cli.exit_code import ExitCode
-from leitstand.cli.json_document import to_json
 from leitstand.cli.streams import ResultLostError, say_aside
 from leitstand.cli.table import printable
 from leitstand.errors import LeitstandError, UsageError
+from leitstand.json_document import to_json
 from leitstand.masking import mask_url
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from leitstand.app.control import Control, open_control
-from leitstand.app.job_deletion import delete_job
+from leitstand.app.job_changes import delete_job
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation

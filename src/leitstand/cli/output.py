@@ -1,16 +1,15 @@
 """Shows results: tables and sentences to people, one JSON document to scripts."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from leitstand.cli.exit_code import ExitCode
-from leitstand.cli.json_document import to_json
 from leitstand.cli.streams import ResultLostError, losing_nothing, say_aside
 from leitstand.cli.table import Table, draw, plain_text, printable
-from leitstand.display import moment
+from leitstand.display import in_words
+from leitstand.json_document import to_json
 
 ReportProgress = Callable[[float | None, str | None], None]
 """Called with per cent (None: unknown) and what is being done (None: as before)."""
@@ -89,23 +88,6 @@ class Output:
 
 def _silently(percent: float | None, message: str | None) -> None:
     """Progress of which nobody is told."""
-
-
-def in_words(value: object) -> str:
-    """A value of a JSON document as people read it."""
-    match value:
-        case None:
-            return "–"
-        case bool():
-            return "yes" if value else "no"
-        case datetime():
-            return f"{moment(value)} UTC"
-        case Mapping():
-            pairs = ((key, item) for key, item in value.items() if item not in (None, "", [], {}))
-            return ", ".join(f"{key} {in_words(item)}" for key, item in pairs) or "–"
-        case list() | tuple():
-            return ", ".join(in_words(item) for item in value)
-    return str(value)
 
 
 def details(pairs: Iterable[tuple[str, object]]) -> str:

@@ -15,8 +15,10 @@ async def serve(call: Invocation) -> ExitCode:
     log = call.settings.log
     configure_logs(log.level, log.format)
 
-    def announce(address: str) -> None:
+    def announce(address: str, login_link: str | None) -> None:
         call.output.announce(f"Leitstand is ready: {address}")
+        if login_link is not None:
+            call.output.announce(f"Log in (once, within an hour): {login_link}")
 
     left = await run_server(call.loaded, announce)
     return ExitCode.FAILURE if left else ExitCode.DONE

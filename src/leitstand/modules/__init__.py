@@ -1,11 +1,7 @@
 """Modules: programs of other machines that Leitstand knows, and the credentials they show."""
 
 from leitstand.modules.credential import Credential, CredentialInfo
-from leitstand.modules.credential_ledger import (
-    AuthenticationError,
-    CredentialLedger,
-    TooManyFailuresError,
-)
+from leitstand.modules.credential_ledger import AuthenticationError, CredentialLedger
 from leitstand.modules.module import Module
 from leitstand.modules.module_ledger import ModuleLedger
 
@@ -16,5 +12,4 @@ __all__ = [
     "CredentialLedger",
     "Module",
     "ModuleLedger",
-    "TooManyFailuresError",
 ]

@@ -1,8 +1,8 @@
 """The ledger of service credentials: the only code that touches the table module_credentials."""
 
 from leitstand.errors import LeitstandError, NotFoundError
+from leitstand.failed_attempts import FailedAttempts
 from leitstand.modules.credential import Credential, CredentialInfo, digest, matches
-from leitstand.modules.failures import Failures
 from leitstand.modules.module_ledger import lock_module
 from leitstand.store.database import Database, load_queries
 
@@ -15,18 +15,12 @@ class AuthenticationError(LeitstandError):
     code = "UNAUTHENTICATED"
 
 
-class TooManyFailuresError(LeitstandError):
-    """Too many wrong secrets came from one place; none is looked at for a while."""
-
-    code = "TOO_MANY_FAILURES"
-
-
 class CredentialLedger:
     """Credentials of modules. ``failures`` counts wrong secrets, on this server only."""
 
-    def __init__(self, database: Database, failures: Failures | None = None) -> None:
+    def __init__(self, database: Database, failures: FailedAttempts | None = None) -> None:
         self._database = database
-        self._failures = failures or Failures()
+        self._failures = FailedAttempts() if failures is None else failures
 
     async def provision(
         self, module: str, *, keep_old: float = 0.0, expires_in: float | None = None
@@ -74,10 +68,7 @@ class CredentialLedger:
         bytes since headers may hold any.
         """
         source = (caller, client_id)
-        if self._failures.blocked(source):
-            raise TooManyFailuresError(
-                "too many wrong secrets", remedy="Wait a minute, with the right one."
-            )
+        self._failures.check(source)
         name = client_id.decode("ascii", "replace")
         async with self._database.connection() as connection:
             row = await queries.find(connection, client_id=name)

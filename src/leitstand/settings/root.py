@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 from leitstand.settings.keys import KeyPath, value_at
 from leitstand.settings.layer import Layer
 from leitstand.settings.sections import (
+    AccessSettings,
     AgentSettings,
     BackupSettings,
     DatabaseSettings,
@@ -50,6 +51,7 @@ class Settings(Section):
     history: HistorySettings = HistorySettings()
     protection: ProtectionSettings = ProtectionSettings()
     log: LogSettings = LogSettings()
+    access: AccessSettings = AccessSettings()
     agent: AgentSettings = AgentSettings()
     downtimes: DowntimeSettings = DowntimeSettings()
     objects: ObjectSettings = ObjectSettings()

@@ -240,6 +240,14 @@ class LogSettings(Section):
     format: Annotated[Literal["auto", "console", "json"], BeforeValidator(_lowered)] = "auto"
 
 
+class AccessSettings(Section):
+    """``[access]``: who may use the HTTP interface, and from where."""
+
+    session: Deadline = 7 * 86400.0
+    url: str = Field("", pattern=r"^(https?://[^\s/?#]+(/[^\s?#]*)?)?$")
+    metrics_open: bool = False
+
+
 class AgentSettings(Section):
     """``[agent]``: a remote agent on this machine; the other sections are its servers' affair."""
 

@@ -27,6 +27,38 @@ CREATE TABLE public.alembic_version (
     version_num character varying(32) NOT NULL
 );
 
+CREATE TABLE public.api_tokens (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    role text NOT NULL,
+    digest bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT api_tokens_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'admin'::text])))
+);
+
+ALTER TABLE public.api_tokens ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.api_tokens_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.browser_sessions (
+    digest bytea NOT NULL,
+    name text NOT NULL,
+    role text NOT NULL,
+    token_id bigint,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT browser_sessions_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'admin'::text])))
+);
+
 CREATE TABLE public.drills (
     id bigint NOT NULL,
     finished_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -152,6 +184,16 @@ ALTER TABLE public.late_results ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE public.login_links (
+    digest bytea NOT NULL,
+    role text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    used_at timestamp with time zone,
+    CONSTRAINT login_links_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'admin'::text])))
 );
 
 CREATE TABLE public.module_credentials (
@@ -394,6 +436,15 @@ ALTER TABLE ONLY public.agents
 ALTER TABLE ONLY public.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
 
+ALTER TABLE ONLY public.api_tokens
+    ADD CONSTRAINT api_tokens_digest_key UNIQUE (digest);
+
+ALTER TABLE ONLY public.api_tokens
+    ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.browser_sessions
+    ADD CONSTRAINT browser_sessions_pkey PRIMARY KEY (digest);
+
 ALTER TABLE ONLY public.drills
     ADD CONSTRAINT drills_pkey PRIMARY KEY (id);
 
@@ -411,6 +462,9 @@ ALTER TABLE ONLY public.jobs
 
 ALTER TABLE ONLY public.late_results
     ADD CONSTRAINT late_results_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.login_links
+    ADD CONSTRAINT login_links_pkey PRIMARY KEY (digest);
 
 ALTER TABLE ONLY public.module_credentials
     ADD CONSTRAINT module_credentials_pkey PRIMARY KEY (client_id);
@@ -453,6 +507,8 @@ ALTER TABLE ONLY public.servers
 
 ALTER TABLE ONLY public.windows
     ADD CONSTRAINT windows_pkey PRIMARY KEY (name);
+
+CREATE UNIQUE INDEX api_tokens_valid_name ON public.api_tokens USING btree (name) WHERE (revoked_at IS NULL);
 
 CREATE INDEX drills_by_kind ON public.drills USING btree (kind, id DESC);
 
@@ -497,6 +553,9 @@ CREATE INDEX runs_waiting_for_agents ON public.runs USING btree (kind, priority 
 CREATE INDEX runs_waiting_in_group ON public.runs USING btree (group_name, priority DESC, scheduled_at, id) WHERE ((status = 'queued'::text) AND (group_name IS NOT NULL));
 
 CREATE INDEX scrub_state_by_age ON public.scrub_state USING btree (inventory, checked_at);
+
+ALTER TABLE ONLY public.browser_sessions
+    ADD CONSTRAINT browser_sessions_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.api_tokens(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_group_name_fkey FOREIGN KEY (group_name) REFERENCES public.job_groups(name);

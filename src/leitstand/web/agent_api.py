@@ -1,4 +1,4 @@
-"""The API for remote agents: the only part of the site that answers other machines' calls."""
+"""The API for remote agents: they show a credential of a module, where others show a token."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

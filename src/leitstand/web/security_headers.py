@@ -25,10 +25,11 @@ SECURITY_HEADERS = {
 
 
 def policy_for(page: str) -> str:
-    """The content policy of a page that needs its own ``<style>`` elements and nothing else."""
+    """The content policy of a page that needs its own styles, and its forms if it has any."""
     digests = (hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(page))
     sources = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-    return NOTHING.replace("style-src 'none'", "style-src " + (sources or "'none'"))
+    policy = NOTHING.replace("style-src 'none'", "style-src " + (sources or "'none'"))
+    return policy.replace("form-action 'none'", "form-action 'self'") if "<form" in page else policy
 
 
 class SecurityHeaders:

@@ -1,33 +1,39 @@
-"""The HTTP interface: health, metrics, the status page, the agents' API. Translation only."""
+"""The HTTP interface: health, metrics, the API, the agents' API, the pages. Translation only."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from importlib.resources import files
 
 from fastapi import APIRouter, FastAPI, Response
-from fastapi.responses import HTMLResponse, JSONResponse
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from fastapi.responses import JSONResponse
 
 from leitstand import __version__
-from leitstand.display import age, moment, seconds, size
+from leitstand.access import Gate
 from leitstand.health import Readiness
 from leitstand.metrics import OwnMetrics
-from leitstand.web.callers import Local
+from leitstand.web.api import api_routes, openapi_route
+from leitstand.web.callers import Scraper
+from leitstand.web.controls import Controls
+from leitstand.web.pages import Pages, page_routes
+from leitstand.web.pages.guard import LoginNeededError, to_login
 from leitstand.web.problem import answer_with_problems
-from leitstand.web.security_headers import SecurityHeaders, policy_for
+from leitstand.web.security_headers import SecurityHeaders
 from leitstand.web.status import Status
 
 
 @dataclass(frozen=True)
 class Site:
-    """What the pages are made of; ``api`` brings its own way to ask who calls."""
+    """What the pages and the API are made of; ``agents`` brings its own way to ask who calls."""
 
     readiness: Readiness
     metrics: OwnMetrics
     status: Callable[[], Awaitable[Status]]
+    gate: Gate
+    controls: Controls
     listen_host: str = ""
-    """The host of ``server.listen``: a name under which the pages may be asked for."""
-    api: APIRouter | None = None
+    """The host of ``server.listen``: a name under which the metrics may be asked for."""
+    metrics_open: bool = False
+    """Whether everybody may have the metrics."""
+    agents: APIRouter | None = None
 
 
 READ = ["GET", "HEAD"]
@@ -35,7 +41,7 @@ READ = ["GET", "HEAD"]
 
 
 def build_site(site: Site) -> FastAPI:
-    """The application; ``/livez`` and ``/readyz`` answer everybody, the rest this machine only.
+    """The application; but for health, and metrics on this machine, it asks who is there.
 
     Every error is a problem of RFC 9457, and every answer has headers that keep browsers strict.
     """
@@ -47,13 +53,30 @@ def build_site(site: Site) -> FastAPI:
         openapi_url=None,
         redirect_slashes=False,
     )
-    app.state.listen_host = site.listen_host
+    _hand_in(app, site)
     app.add_middleware(SecurityHeaders)
     answer_with_problems(app)
-    if site.api is not None:
-        app.include_router(site.api)
-    page = _templates().get_template("status.html")
+    app.add_exception_handler(LoginNeededError, to_login)
+    _answer_machines(app, site)
+    if site.agents is not None:
+        app.include_router(site.agents)
+    app.include_router(api_routes())
+    app.include_router(openapi_route())
+    app.include_router(page_routes(site.status))
+    return app
 
+
+def _hand_in(app: FastAPI, site: Site) -> None:
+    """Give endpoints, through ``request.app.state``, what they work with."""
+    app.state.gate = site.gate
+    app.state.controls = site.controls
+    app.state.readiness = site.readiness
+    app.state.pages = Pages()
+    app.state.listen_host = site.listen_host
+    app.state.metrics_open = site.metrics_open
+
+
+def _answer_machines(app: FastAPI, site: Site) -> None:
     @app.api_route("/livez", methods=READ)
     async def livez() -> JSONResponse:
         return JSONResponse({"status": "alive"})
@@ -64,25 +87,5 @@ def build_site(site: Site) -> FastAPI:
         return JSONResponse(report.as_dict(), 200 if report.ready else 503)
 
     @app.api_route("/metrics", methods=READ)
-    async def metrics(_: Local) -> Response:
+    async def metrics(_: Scraper) -> Response:
         return Response(await site.metrics.page(), media_type=site.metrics.content_type)
-
-    @app.api_route("/", methods=READ)
-    async def status(_: Local) -> HTMLResponse:
-        text = page.render(status=await site.status(), version=__version__)
-        return HTMLResponse(text, headers={"Content-Security-Policy": policy_for(text)})
-
-    return app
-
-
-def _templates() -> Environment:
-    folder = files("leitstand.web") / "templates"
-    environment = Environment(
-        loader=FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(age=age, moment=moment, seconds=seconds, size=size)
-    return environment

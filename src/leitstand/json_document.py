@@ -1,4 +1,4 @@
-"""Writes values as the JSON that scripts read: the shapes of ``--json``."""
+"""Writes values as the JSON that scripts read: the shapes of ``--json`` and of the API."""
 
 import json
 import math

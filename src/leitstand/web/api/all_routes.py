@@ -1,0 +1,39 @@
+"""Puts the parts of the API together."""
+
+from fastapi import APIRouter
+
+from leitstand.web.api import (
+    agents,
+    backups,
+    drills,
+    groups,
+    health,
+    jobs,
+    run_logs,
+    runs,
+    servers,
+    tokens,
+    windows,
+)
+
+PREFIX = "/api/v1"
+
+
+def api_routes() -> APIRouter:
+    """All paths of the API."""
+    api = APIRouter(prefix=PREFIX)
+    for part in (
+        jobs,
+        runs,
+        run_logs,
+        groups,
+        windows,
+        servers,
+        agents,
+        backups,
+        drills,
+        health,
+        tokens,
+    ):
+        api.include_router(part.router)
+    return api

@@ -1,0 +1,41 @@
+"""Writes answers of the API: documents, and pages of lists with a cursor to the next one."""
+
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from typing import Annotated, Any, Protocol, TypeVar
+
+from fastapi import Query, Response
+
+from leitstand.json_document import to_json
+
+
+class Shown(Protocol):
+    """What has a JSON shape."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The shape."""
+
+
+S = TypeVar("S", bound=Shown)
+
+Cursor = Annotated[str | None, Query(description="`next` of the page before this one.")]
+Limit = Annotated[int, Query(ge=1, le=500, description="How many items, at most.")]
+
+
+def document(shown: object, status: HTTPStatus = HTTPStatus.OK) -> Response:
+    """The document as JSON, written as ``--json`` does."""
+    return Response(to_json(shown), status, media_type="application/json")
+
+
+def page(items: Sequence[Shown], cursor: str | None) -> Response:
+    """A page of a list; ``cursor`` leads to the next one, None after the last."""
+    return document({"items": [item.as_dict() for item in items], "next": cursor})
+
+
+def page_by_name(
+    items: Sequence[S], name: Callable[[S], str], cursor: str | None, limit: int
+) -> Response:
+    """The page of a list, ordered by name and short enough to be had whole, after ``cursor``."""
+    after = [item for item in items if cursor is None or name(item) > cursor]
+    shown = after[:limit]
+    return page(shown, name(shown[-1]) if len(after) > limit else None)

@@ -1,0 +1,56 @@
+"""What the API and the pages work on, handed in by the composition root."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from leitstand.access import AccessLedger
+from leitstand.archive import DrillLedger
+from leitstand.execution import Kinds
+from leitstand.jobs import (
+    Agents,
+    Job,
+    JobLedger,
+    JobSpec,
+    Queue,
+    Records,
+    Servers,
+    WindowLedger,
+    WindowSource,
+)
+
+
+@dataclass(frozen=True)
+class Controls:
+    """The ledgers, and what takes more than one of them."""
+
+    kinds: Kinds
+    jobs: JobLedger
+    queue: Queue
+    servers: Servers
+    agents: Agents
+    windows: WindowLedger
+    window_source: WindowSource
+    drills: DrillLedger
+    access: AccessLedger
+    backups: Path
+    """The directory of the generations."""
+    save_job: Callable[[JobSpec], Awaitable[Job]]
+    delete_job: Callable[[str], Awaitable[None]]
+
+    @property
+    def records(self) -> Records:
+        """What explanations are drawn from."""
+        return Records(self.jobs, self.queue, self.window_source, self.servers)
+
+
+def controls_of(request: Request) -> Controls:
+    """The application's."""
+    controls: Controls = request.app.state.controls
+    return controls
+
+
+Desk = Annotated[Controls, Depends(controls_of)]

@@ -1,0 +1,122 @@
+"""The whole site on a test's own database, and callers of every role."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi import APIRouter, FastAPI
+
+from leitstand.access import AccessLedger, Gate, Role
+from leitstand.archive import DrillLedger
+from leitstand.health import Readiness
+from leitstand.jobs import Agents, NoDowntimes, Servers, WindowLedger, WindowSource
+from leitstand.metrics import OwnMetrics
+from leitstand.store.database import Database
+from leitstand.web import Controls, Site, Status, build_site
+from tests.jobs.scene import Scene, scene_on
+
+HOST = "http://localhost:8080"
+OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
+"""What a browser says of a request that one of our own pages makes."""
+
+
+@dataclass(frozen=True)
+class Web:
+    """The site, what it works on, and a token for each role."""
+
+    app: FastAPI
+    scene: Scene
+    controls: Controls
+    tokens: dict[Role, str]
+
+    @asynccontextmanager
+    async def client(
+        self, role: Role | None = None, headers: dict[str, str] | None = None
+    ) -> AsyncIterator[httpx.AsyncClient]:
+        """A caller with the token of the role, or without any."""
+        sent = dict(headers or {})
+        if role is not None:
+            sent["Authorization"] = f"Bearer {self.tokens[role]}"
+        transport = httpx.ASGITransport(
+            self.app, raise_app_exceptions=False, client=("10.0.0.1", 1)
+        )
+        async with httpx.AsyncClient(transport=transport, base_url=HOST, headers=sent) as client:
+            yield client
+
+    async def get(self, path: str, role: Role | None = Role.VIEWER) -> httpx.Response:
+        """The answer to a GET."""
+        async with self.client(role) as client:
+            return await client.get(path)
+
+    async def call(
+        self, method: str, path: str, role: Role | None = Role.ADMIN, json: Any = None
+    ) -> httpx.Response:
+        """The answer to any call."""
+        async with self.client(role) as client:
+            return await client.request(method, path, json=json)
+
+    @asynccontextmanager
+    async def browser(self, role: Role = Role.OPERATOR) -> AsyncIterator[httpx.AsyncClient]:
+        """A browser that has logged in by a link, on our own pages."""
+        async with self.client(headers=OWN_PAGE) as client:
+            link = await self.controls.access.create_link(role, "root", 60.0)
+            answer = await client.get(f"/login/{link}")
+            assert (answer.status_code, answer.headers["location"]) == (303, "/")
+            yield client
+
+
+Gather = Callable[[], Awaitable[Status]]
+
+
+async def web_on(database: Database, directory: Path, status: Gather | None = None) -> Web:
+    """The site on a database; ``status`` takes the look that the status page shows."""
+    site = site_on(database, directory)
+    access = site.controls.access
+    tokens = {role: (await access.create_token(role.value, role, "root"))[1] for role in Role}
+    app = build_site(replace(site, status=status or site.status))
+    return Web(app, scene_on(database, directory), site.controls, tokens)
+
+
+def site_on(database: Database, directory: Path, agents: APIRouter | None = None) -> Site:
+    """What the site is made of, without checks and metrics."""
+    controls = controls_on(database, directory)
+    return Site(
+        readiness=Readiness({}),
+        metrics=OwnMetrics([]),
+        status=partial(look, controls),
+        gate=Gate(controls.access, 60.0),
+        controls=controls,
+        listen_host="control.example",
+        agents=agents,
+    )
+
+
+def controls_on(database: Database, directory: Path) -> Controls:
+    """All that the API and the pages work on."""
+    scene = scene_on(database, directory)
+    access, windows = AccessLedger(database), WindowLedger(database)
+    return Controls(
+        kinds=scene.kinds,
+        jobs=scene.jobs,
+        queue=scene.queue,
+        servers=Servers(database),
+        agents=Agents(database),
+        windows=windows,
+        window_source=WindowSource(windows, NoDowntimes()),
+        drills=DrillLedger(database),
+        access=access,
+        backups=directory / "backups",
+        save_job=scene.jobs.save,
+        delete_job=scene.jobs.delete,
+    )
+
+
+async def look(controls: Controls) -> Status:
+    """What the status page shows of a site without backups and servers."""
+    jobs, runs = await controls.jobs.list_all(), await controls.queue.list_runs()
+    return Status(datetime.now(UTC), [], jobs, runs, [], [], [])
