@@ -38,6 +38,7 @@ from leitstand.jobs import (
     Servers,
     Spool,
 )
+from leitstand.jobs.run_change import Tell, tell_nobody
 from leitstand.store.database import Database, DatabaseUnavailableError
 
 QUICK = LoopSettings(tick=0.2, heartbeat=0.1, stale_after=1.0, shutdown_grace=3.0, late_grace=1.0)
@@ -133,11 +134,12 @@ class Scene:
     spool: Path
     gate: Gate = field(default_factory=Gate)
     downtimes: HostDowntimes = field(default_factory=NoDowntimes)
+    tell: Tell = tell_nobody
 
     def domain(self, database: Database | None = None, grace: float = 1.0) -> Domain:
         """The parts of a further control server, on ``database`` or the scene's own pool."""
         database = database or self.database
-        queue = Queue(database)
+        queue = Queue(database, self.tell)
         reports = ReportWriter(queue)
         children = Children()
         kinds = Kinds([Noop(), Nap(), self.gate, CommandExecutor(children=children, grace=grace)])
@@ -230,11 +232,17 @@ async def eventually(look: Callable[[], Awaitable[T | None]], patience: float = 
     raise AssertionError("the expected state did not come in time")
 
 
-def scene_on(database: Database, spool: Path, executors: Iterable[Executor[Any]] = ()) -> Scene:
+def scene_on(
+    database: Database,
+    spool: Path,
+    executors: Iterable[Executor[Any]] = (),
+    tell: Tell = tell_nobody,
+) -> Scene:
     """A scene on a database; ``executors`` are further kinds that jobs may have."""
     gate = Gate()
     kinds = Kinds([Noop(), Nap(), gate, CommandExecutor(), *executors])
-    return Scene(database, JobLedger(database, kinds), Queue(database), kinds, spool, gate)
+    queue = Queue(database, tell)
+    return Scene(database, JobLedger(database, kinds), queue, kinds, spool, gate, tell=tell)
 
 
 @asynccontextmanager

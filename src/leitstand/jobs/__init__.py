@@ -17,6 +17,7 @@ from leitstand.jobs.preview import Occurrence, preview
 from leitstand.jobs.prune_history import PruneHistory
 from leitstand.jobs.queue import CHANNEL, LogEntry, Queue
 from leitstand.jobs.run import Run
+from leitstand.jobs.run_change import RunChange
 from leitstand.jobs.run_reporter import ReportWriter
 from leitstand.jobs.run_status import FINAL, RunStatus
 from leitstand.jobs.runner import Runner
@@ -67,6 +68,7 @@ __all__ = [
     "ReportWriter",
     "Retry",
     "Run",
+    "RunChange",
     "RunStatus",
     "Runner",
     "ServerInfo",

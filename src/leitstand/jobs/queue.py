@@ -19,6 +19,7 @@ from leitstand.jobs.job import Job
 from leitstand.jobs.job_ledger import no_such_job
 from leitstand.jobs.outcome import Outcome
 from leitstand.jobs.run import Run, StartedRun
+from leitstand.jobs.run_change import RunChange, Tell, tell_nobody
 from leitstand.jobs.run_status import RunStatus
 from leitstand.store.database import Connection, Database, load_queries
 from leitstand.store.jsonb import to_jsonb
@@ -107,10 +108,14 @@ class LogEntry:
 
 
 class Queue:
-    """Runs: created, claimed, vouched for, finished, looked at."""
+    """Runs: created, claimed, vouched for, finished, looked at.
 
-    def __init__(self, database: Database) -> None:
+    ``tell`` hears of every change of a run's status that is made here.
+    """
+
+    def __init__(self, database: Database, tell: Tell = tell_nobody) -> None:
         self._database = database
+        self._tell = tell
 
     # -- creating -----------------------------------------------------------------------------
 
@@ -134,10 +139,13 @@ class Queue:
             "runs_on": list(job.runs_on) or None,
         }
         rows = queries.create_scheduled_runs(connection, runs=to_jsonb([document]))
-        created = [row["id"] async for row in rows]
-        if created and job.runs_on:
+        created: list[int] = [row["id"] async for row in rows]
+        if not created:
+            return None
+        if job.runs_on:
             await queries.notify_tasks(connection)
-        return created[0] if created else None
+        self._tell(RunChange(created[0], job.name, job.kind, 1, RunStatus.QUEUED))
+        return created[0]
 
     async def request(self, job: str, user: str | None = None, by: str = "user") -> Run:
         """Queue a run of the job now and wake the servers; consumes no occurrence.
@@ -156,7 +164,7 @@ class Queue:
             connection, job=job, trigger_user=user, trigger_by=by
         )
         if row is not None:
-            return Run.from_row(row)
+            return self._told(Run.from_row(row))
         waiting = await queries.waiting_run(connection, job=job)
         if waiting is None:
             raise await no_such_job(connection, job)
@@ -174,7 +182,7 @@ class Queue:
         async with self._database.transaction() as connection:
             row = await queries.retry_run(connection, id=run_id, who=user)
         if row is not None:
-            return Run.from_row(row)
+            return self._told(Run.from_row(row))
         raise _not_retried(await self.get(run_id))
 
     # -- claiming and finishing ---------------------------------------------------------------
@@ -194,6 +202,8 @@ class Queue:
         except UniqueViolation:
             log.debug("lost the race for a run", owner=owner)
             return []
+        for run in started:
+            self._tell(RunChange.started(run))
         return sorted(started, key=lambda run: run.order)
 
     async def stale(
@@ -219,7 +229,12 @@ class Queue:
         documents = [f.as_document() for f in finished]
         await connection.execute(queries.plan_for_queues.sql)
         rows = queries.finish_runs(connection, outcomes=to_jsonb(documents))
-        written = {row["id"] async for row in rows}
+        ended = {row["id"]: row async for row in rows}
+        written = set(ended)
+        for each in finished:
+            if each.lease.run_id in written:
+                row, outcome = ended[each.lease.run_id], each.outcome
+                self._tell(RunChange.of(row, outcome.status, outcome.error_code))
         await self._queue_retries(connection, finished, written)
         late = [document for document in documents if document["id"] not in written]
         if late:
@@ -240,7 +255,9 @@ class Queue:
         if not retried:
             return
         rows = queries.queue_next_attempts(connection, ids=retried)
-        queued = [row async for row in rows]
+        queued = [RunChange.of(row, RunStatus.QUEUED) async for row in rows]
+        for change in queued:
+            self._tell(change)
         if len(queued) < len(retried):
             await queries.mark_not_retried(connection, ids=retried)
 
@@ -297,14 +314,21 @@ class Queue:
         """
         async with self._database.transaction() as connection:
             row = await queries.cancel_queued(connection, id=run_id, who=user)
-            row = row or await queries.request_cancel(connection, id=run_id, who=user)
+            asked = row or await queries.request_cancel(connection, id=run_id, who=user)
         if row is not None:
-            return Run.from_row(row)
+            return self._told(Run.from_row(row))
+        if asked is not None:
+            return Run.from_row(asked)
         run = await self.get(run_id)
         raise ConflictError(
             f"run {run_id} has ended already: {run.status.value}",
             remedy=f"Nothing is left to cancel; see `leitstand run show {run_id}`.",
         )
+
+    def _told(self, run: Run) -> Run:
+        """The run, after others were told how it is now."""
+        self._tell(RunChange(run.id, run.job, run.kind, run.attempt, run.status, run.error_code))
+        return run
 
     # -- looking ------------------------------------------------------------------------------
 
