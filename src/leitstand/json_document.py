@@ -23,6 +23,11 @@ def to_json(value: object) -> str:
     return json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False)
 
 
+def to_line(value: object) -> str:
+    """``value`` as ``to_json`` writes it, on one line."""
+    return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def plain(value: object) -> object:
     """``value`` made of what JSON knows: objects, arrays, text, numbers, true, false, null."""
     if isinstance(value, Mapping):

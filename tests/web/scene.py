@@ -15,6 +15,7 @@ from leitstand.access import AccessLedger, Gate, Role
 from leitstand.archive import DrillLedger
 from leitstand.health import Readiness
 from leitstand.jobs import Agents, NoDowntimes, Servers, WindowLedger, WindowSource
+from leitstand.live import Hub, MessageLedger
 from leitstand.metrics import OwnMetrics
 from leitstand.store.database import Database
 from leitstand.web import Controls, Site, Status, build_site
@@ -73,11 +74,18 @@ class Web:
 Gather = Callable[[], Awaitable[Status]]
 
 
-async def web_on(database: Database, directory: Path, status: Gather | None = None) -> Web:
+async def web_on(
+    database: Database,
+    directory: Path,
+    status: Gather | None = None,
+    *,
+    with_tokens: bool = True,
+) -> Web:
     """The site on a database; ``status`` takes the look that the status page shows."""
     site = site_on(database, directory)
     access = site.controls.access
-    tokens = {role: (await access.create_token(role.value, role, "root"))[1] for role in Role}
+    roles = list(Role) if with_tokens else []
+    tokens = {role: (await access.create_token(role.value, role, "root"))[1] for role in roles}
     app = build_site(replace(site, status=status or site.status))
     return Web(app, scene_on(database, directory), site.controls, tokens)
 
@@ -85,12 +93,15 @@ async def web_on(database: Database, directory: Path, status: Gather | None = No
 def site_on(database: Database, directory: Path, agents: APIRouter | None = None) -> Site:
     """What the site is made of, without checks and metrics."""
     controls = controls_on(database, directory)
+    messages = MessageLedger(database)
     return Site(
         readiness=Readiness({}),
         metrics=OwnMetrics([]),
         status=partial(look, controls),
         gate=Gate(controls.access, 60.0),
         controls=controls,
+        hub=Hub(messages),
+        messages=messages,
         listen_host="control.example",
         agents=agents,
     )

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from leitstand.access import AccessLedger, Gate
 from leitstand.errors import LeitstandError
 from leitstand.health import Check, Readiness
+from leitstand.live import Hub, MessageLedger
 from leitstand.metrics import OwnMetrics, Source
 from leitstand.store.database import Database
 from leitstand.web import Site, Status, bind, build_site, serving
@@ -85,6 +86,8 @@ def site(
             status=no_status,
             gate=Gate(AccessLedger(database), 60.0),
             controls=controls_on(database, Path("/nowhere")),
+            hub=Hub(MessageLedger(database)),
+            messages=MessageLedger(database),
             listen_host="control.example",
             metrics_open=metrics_open,
         )

@@ -24,10 +24,12 @@ from leitstand.jobs import (
     NoDowntimes,
     PruneHistory,
     Queue,
+    RunChange,
     Servers,
     WindowLedger,
     WindowSource,
 )
+from leitstand.live import RUNS, Broadcast, MessageLedger, Outbox
 from leitstand.modules import CredentialLedger, ModuleLedger
 from leitstand.settings import LoadedSettings, Settings
 from leitstand.store.database import Database
@@ -61,6 +63,9 @@ class Control:
     archive: ArchiveSettings
     objects: ObjectArchive
     access: AccessLedger
+    messages: MessageLedger
+    broadcast: Broadcast
+    news: Outbox
 
     @property
     def window_source(self) -> WindowSource:
@@ -71,6 +76,11 @@ class Control:
     def settings(self) -> Settings:
         """The settings in effect."""
         return self.loaded.settings
+
+
+def telling(news: Outbox) -> Callable[[RunChange], None]:
+    """Publishes changes of runs."""
+    return lambda change: news.add(change.as_dict())
 
 
 @asynccontextmanager
@@ -87,7 +97,9 @@ async def open_control(
         async with Database(
             conninfo, pool_size=settings.pool_size, deadline=settings.timeout
         ) as database:
-            yield _put_together(loaded, database, embedded)
+            control = _put_together(loaded, database, embedded)
+            yield control
+            await control.news.flush()
 
 
 @asynccontextmanager
@@ -106,7 +118,11 @@ async def _server(
 def _put_together(
     loaded: LoadedSettings, database: Database, embedded: EmbeddedServer | None
 ) -> Control:
-    queue, children, drills = Queue(database), Children(), DrillLedger(database)
+    messages = MessageLedger(database)
+    broadcast = Broadcast(database, messages)
+    news = Outbox(RUNS, broadcast, messages)
+    queue = Queue(database, telling(news))
+    children, drills = Children(), DrillLedger(database)
     archive = archive_settings(loaded.settings)
     loop = loaded.settings.loop
     grace = loop.shutdown_grace * GRACE_SHARE
@@ -141,4 +157,7 @@ def _put_together(
         archive=archive,
         objects=object_archive(loaded.settings, database),
         access=AccessLedger(database),
+        messages=messages,
+        broadcast=broadcast,
+        news=news,
     )

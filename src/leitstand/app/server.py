@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from leitstand import __version__
 from leitstand.access import Gate
 from leitstand.app.configuration_check import check_configuration
-from leitstand.app.control import Control, open_control
+from leitstand.app.control import Control, open_control, telling
 from leitstand.app.ending import Ending
 from leitstand.app.job_changes import delete_job, save_job
 from leitstand.app.jobs_as_code import apply_configuration
@@ -40,6 +40,7 @@ from leitstand.jobs import (
     Runner,
     Spool,
 )
+from leitstand.live import Hub, Relay
 from leitstand.metrics import OwnMetrics
 from leitstand.modules import CredentialLedger
 from leitstand.protection import (
@@ -92,9 +93,10 @@ async def _started(
     server = _control_server(control)
     agents = Database(control.database.conninfo, pool_size=AGENT_POOL)
     desk = _agent_desk(control, server, await stack.enter_async_context(agents))
-    site = build_site(_site(control, server, desk))
+    hub = Hub(control.messages)
+    site = build_site(_site(control, server, desk, hub))
     await stack.enter_async_context(serving(site, listener))
-    await stack.enter_async_context(_beside(await _duties(control, server)))
+    await stack.enter_async_context(_beside(await _duties(control, server, hub)))
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     announce(address, await first_login_link(control))
@@ -139,10 +141,11 @@ def _agent_desk(control: Control, server: ControlServer, database: Database) -> 
         draining=lambda: server.draining,
         on_recorded=server.recorded,
     )
+    desk.on_change = telling(control.news)
     return agent_api(desk, CredentialLedger(database))
 
 
-def _site(control: Control, server: ControlServer, agents: APIRouter) -> Site:
+def _site(control: Control, server: ControlServer, agents: APIRouter, hub: Hub) -> Site:
     settings = control.settings
     checks: dict[str, Check] = {
         "database": control.database.round_trip,
@@ -167,6 +170,8 @@ def _site(control: Control, server: ControlServer, agents: APIRouter) -> Site:
         status=lambda: gather_status(control),
         gate=Gate(control.access, settings.access.session),
         controls=site_controls(control),
+        hub=hub,
+        messages=control.messages,
         listen_host=settings.server.address[0],
         metrics_open=settings.access.metrics_open,
         agents=agents,
@@ -191,9 +196,12 @@ def site_controls(control: Control) -> Controls:
     )
 
 
-async def _duties(control: Control, server: ControlServer) -> list[Coroutine[Any, Any, None]]:
+async def _duties(
+    control: Control, server: ControlServer, hub: Hub
+) -> list[Coroutine[Any, Any, None]]:
     """What goes on beside the loop."""
-    duties: list[Coroutine[Any, Any, None]] = []
+    relay = Relay(control.database.conninfo, control.messages, hub)
+    duties: list[Coroutine[Any, Any, None]] = [relay.run(), control.news.run()]
     if control.settings.protection.enabled:
         duty = _protection(control)
         await duty.create_jobs()

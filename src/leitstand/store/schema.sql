@@ -186,6 +186,27 @@ ALTER TABLE public.late_results ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     CACHE 1
 );
 
+CREATE TABLE public.live_messages (
+    id bigint NOT NULL,
+    topic text NOT NULL,
+    "time" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    data jsonb NOT NULL
+);
+
+ALTER TABLE public.live_messages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.live_messages_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.live_wanted (
+    topic text NOT NULL,
+    until timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.login_links (
     digest bytea NOT NULL,
     role text NOT NULL,
@@ -462,6 +483,12 @@ ALTER TABLE ONLY public.jobs
 
 ALTER TABLE ONLY public.late_results
     ADD CONSTRAINT late_results_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.live_messages
+    ADD CONSTRAINT live_messages_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.live_wanted
+    ADD CONSTRAINT live_wanted_pkey PRIMARY KEY (topic);
 
 ALTER TABLE ONLY public.login_links
     ADD CONSTRAINT login_links_pkey PRIMARY KEY (digest);

@@ -10,9 +10,14 @@ from fastapi import FastAPI
 
 from leitstand.errors import LeitstandError
 from leitstand.web.brisk_protocol import BriskProtocol
+from leitstand.web.brisk_websocket import BriskWebSocket
 
 CLOSE_PATIENCE = 1
 """Seconds that open requests get when the server ends."""
+
+
+MESSAGE_LIMIT = 16384
+"""Bytes of a message that a WebSocket client sends."""
 
 
 class ListenError(LeitstandError):
@@ -56,6 +61,9 @@ async def serving(app: FastAPI, listener: socket.socket) -> AsyncIterator[None]:
     config = uvicorn.Config(
         app,
         http=BriskProtocol,
+        ws=BriskWebSocket,
+        ws_max_size=MESSAGE_LIMIT,
+        ws_per_message_deflate=False,  # it would cost its memory for each client
         log_config=None,
         access_log=False,
         lifespan="off",

@@ -9,7 +9,9 @@ from fastapi.responses import JSONResponse
 from leitstand import __version__
 from leitstand.access import Gate
 from leitstand.health import Readiness
+from leitstand.live import Hub, MessageLedger
 from leitstand.metrics import OwnMetrics
+from leitstand.web import live_socket
 from leitstand.web.api import api_routes, openapi_route
 from leitstand.web.callers import Scraper
 from leitstand.web.controls import Controls
@@ -29,6 +31,8 @@ class Site:
     status: Callable[[], Awaitable[Status]]
     gate: Gate
     controls: Controls
+    hub: Hub
+    messages: MessageLedger
     listen_host: str = ""
     """The host of ``server.listen``: a name under which the metrics may be asked for."""
     metrics_open: bool = False
@@ -62,6 +66,7 @@ def build_site(site: Site) -> FastAPI:
         app.include_router(site.agents)
     app.include_router(api_routes())
     app.include_router(openapi_route())
+    app.include_router(live_socket.router)
     app.include_router(page_routes(site.status))
     return app
 
@@ -71,6 +76,8 @@ def _hand_in(app: FastAPI, site: Site) -> None:
     app.state.gate = site.gate
     app.state.controls = site.controls
     app.state.readiness = site.readiness
+    app.state.hub = site.hub
+    app.state.messages = site.messages
     app.state.pages = Pages()
     app.state.listen_host = site.listen_host
     app.state.metrics_open = site.metrics_open
