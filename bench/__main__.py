@@ -2,13 +2,15 @@
 
 import sys
 
-from bench import backup, history, latency, reconcile, runs, scrub, verify
+from bench import backup, history, latency, lists, live, reconcile, runs, scrub, verify
 from bench.server import bench_server
 
 PARTS = {
     "runs": runs.report,
     "history": history.report,
+    "lists": lists.report,
     "latency": latency.report,
+    "live": live.report,
     "backup": backup.report,
     "verify": verify.report,
     "reconcile": reconcile.report,
