@@ -1,6 +1,7 @@
 """What answers machines: health, metrics, and errors as problems."""
 
 import asyncio
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -239,3 +240,11 @@ async def test_a_source_costs_only_its_own_families(monkeypatch: pytest.MonkeyPa
     up = {s.labels["source"]: s.value for s in families["leitstand_core_source_up"].samples}
     assert up == {"raising": 0, "hanging": 0, "sound": 1}
     assert "secret" not in answer.text
+
+
+async def test_an_answer_does_not_wait_for_an_acknowledgement() -> None:
+    """Headers and body are two packets; with Nagle's algorithm the second would wait 40 ms."""
+    with bind("127.0.0.1", 0) as listener, socket.socket() as client:
+        client.connect(listener.getsockname())
+        with listener.accept()[0] as connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
