@@ -12,6 +12,8 @@ from uuid import UUID
 
 from leitstand.display import rfc3339
 
+_AS_IT_IS = frozenset({bool, int})
+
 
 def to_json(value: object) -> str:
     """``value`` as one JSON document, indented, without an end of line.
@@ -30,6 +32,8 @@ def to_line(value: object) -> str:
 
 def plain(value: object) -> object:
     """``value`` made of what JSON knows: objects, arrays, text, numbers, true, false, null."""
+    if value is None or type(value) in _AS_IT_IS or (type(value) is str and value.isascii()):
+        return value  # most values, and quicker than the questions below
     if isinstance(value, Mapping):
         return {str(plain(key)): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

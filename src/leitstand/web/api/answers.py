@@ -6,7 +6,7 @@ from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import Query, Response
 
-from leitstand.json_document import to_json
+from leitstand.json_document import to_line
 
 
 class Shown(Protocol):
@@ -23,8 +23,8 @@ Limit = Annotated[int, Query(ge=1, le=500, description="How many items, at most.
 
 
 def document(shown: object, status: HTTPStatus = HTTPStatus.OK) -> Response:
-    """The document as JSON, written as ``--json`` does."""
-    return Response(to_json(shown), status, media_type="application/json")
+    """The document as JSON, on one line."""
+    return Response(to_line(shown), status, media_type="application/json")
 
 
 def page(items: Sequence[Shown], cursor: str | None) -> Response:
