@@ -4,7 +4,6 @@ import asyncio
 import random
 import signal
 import time
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -41,19 +40,19 @@ async def test_random_kills_lose_and_double_nothing(scene: Scene, tmp_path: Path
         await connection.execute("CREATE TABLE seen (id bigint PRIMARY KEY, was text)")
     async with servers_on(scene.database.conninfo, tmp_path) as servers:
         alive = [await servers.start(MANY) for _ in range(3)]
+        pace = await _pace(scene)
         for number in range(100):
-            await _kill_one(servers, alive, chance)
+            await _kill_one(servers, alive, chance.random() * pace)
             if number % 10 == 9:
                 await _remember_final_runs(scene)
         await asyncio.gather(*(server.registered() for server in alive))
         await eventually(lambda: _nothing_of_the_dead(scene, alive), patience=30)
+        await eventually(lambda: _succeeded(scene, 200), patience=60)
         for server in alive:
             await server.stopped()
     await _remember_final_runs(scene)
     assert await _doubles(scene) == []
     assert await scene.rows("SELECT id FROM runs WHERE status = 'running'") == []
-    statuses = Counter(row["status"] for row in await scene.rows("SELECT status FROM runs"))
-    assert statuses["succeeded"] > 200
     lost = await scene.rows("SELECT error_code FROM runs WHERE status = 'failed'")
     assert {row["error_code"] for row in lost} == {"LEASE_EXPIRED"}
 
@@ -207,10 +206,17 @@ async def _sleep_in_the_loop(seconds: float) -> None:
     time.sleep(seconds)  # blocking the loop is the test
 
 
-async def _kill_one(servers: Servers, alive: list[ServerProcess], chance: random.Random) -> None:
-    """Kill the longest serving one at a random moment, and start another in its place."""
+async def _pace(scene: Scene) -> float:
+    """Seconds in which this machine gets work done, so that kills meet servers at work."""
+    began = time.monotonic()
+    await eventually(lambda: _succeeded(scene, 1), patience=60)
+    return min(max(0.3, time.monotonic() - began), 1.0)
+
+
+async def _kill_one(servers: Servers, alive: list[ServerProcess], delay: float) -> None:
+    """Kill the longest serving one after ``delay`` seconds, and start another in its place."""
     victim = await alive.pop(0).registered()
-    await asyncio.sleep(chance.random() * 0.3)
+    await asyncio.sleep(delay)
     await victim.killed()
     alive.append(await servers.start(MANY))
 
