@@ -36,16 +36,17 @@ class HttpProxy:
                 line = f"{method} {url.path} {version}\r\nConnection: close\r\n"
                 theirs[1].write(line.encode() + rest)
             await asyncio.gather(pump(reader, theirs[1]), pump(theirs[0], writer))
-        writer.close()
 
 
 async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass bytes on until there are no more."""
-    with contextlib.suppress(OSError):
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    writer.close()
+    """Pass bytes on until there are no more; cancelled, the connection is closed, too."""
+    try:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+    finally:
+        writer.close()
 
 
 @asynccontextmanager
@@ -60,6 +61,7 @@ async def listening(
         task = asyncio.create_task(serve(reader, writer))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
+        task.add_done_callback(lambda _: writer.close())
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
     try:
