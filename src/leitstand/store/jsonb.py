@@ -18,10 +18,11 @@ def to_jsonb(value: object) -> Jsonb:
     PostgreSQL refuses NUL, lone surrogates and NaN in jsonb; all come from outside (a program's
     output, a file name) and become U+FFFD, ``?`` and null, so that none ever costs a result.
     """
-    return Jsonb(value, dumps=_dumps)
+    return Jsonb(value, dumps=json_text)
 
 
-def _dumps(value: object) -> str:
+def json_text(value: object) -> str:
+    """The text of ``to_jsonb``, for where many values go to the server as one array."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=_plain, allow_nan=False)
     except ValueError:

@@ -115,6 +115,14 @@ CREATE TABLE public.job_groups (
     CONSTRAINT job_groups_max_running_check CHECK ((max_running > 0))
 );
 
+CREATE TABLE public.job_troubles (
+    job text NOT NULL,
+    recipient text NOT NULL,
+    status text NOT NULL,
+    run_id bigint NOT NULL,
+    told_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE public.jobs (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -253,6 +261,39 @@ CREATE TABLE public.non_runs (
 
 ALTER TABLE public.non_runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.non_runs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.notifications (
+    id bigint NOT NULL,
+    message_id uuid DEFAULT gen_random_uuid() NOT NULL,
+    channel text NOT NULL,
+    recipient text NOT NULL,
+    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
+    group_key text,
+    bundled_into bigint,
+    status text DEFAULT 'pending'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    max_attempts integer NOT NULL,
+    lease bigint DEFAULT 0 NOT NULL,
+    leased_until timestamp with time zone,
+    in_doubt boolean DEFAULT false NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_error text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT notifications_channel_check CHECK ((channel <> ''::text)),
+    CONSTRAINT notifications_max_attempts_check CHECK ((max_attempts > 0)),
+    CONSTRAINT notifications_recipient_check CHECK ((recipient <> ''::text)),
+    CONSTRAINT notifications_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'sent'::text, 'failed'::text])))
+);
+
+ALTER TABLE public.notifications ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.notifications_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -475,6 +516,9 @@ ALTER TABLE ONLY public.integrity_reports
 ALTER TABLE ONLY public.job_groups
     ADD CONSTRAINT job_groups_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY public.job_troubles
+    ADD CONSTRAINT job_troubles_pkey PRIMARY KEY (job, recipient);
+
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_name_key UNIQUE (name);
 
@@ -501,6 +545,12 @@ ALTER TABLE ONLY public.modules
 
 ALTER TABLE ONLY public.non_runs
     ADD CONSTRAINT non_runs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.notifications
+    ADD CONSTRAINT notifications_message_id_key UNIQUE (message_id);
+
+ALTER TABLE ONLY public.notifications
+    ADD CONSTRAINT notifications_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.object_checks
     ADD CONSTRAINT object_checks_pkey PRIMARY KEY (id);
@@ -551,6 +601,14 @@ CREATE INDEX non_runs_of_job ON public.non_runs USING btree (job_id, scheduled_a
 
 CREATE INDEX non_runs_recorded ON public.non_runs USING btree (recorded_at);
 
+CREATE INDEX notifications_bundled ON public.notifications USING btree (bundled_into) WHERE (bundled_into IS NOT NULL);
+
+CREATE INDEX notifications_ended ON public.notifications USING btree (updated_at) WHERE (status = ANY (ARRAY['sent'::text, 'failed'::text]));
+
+CREATE INDEX notifications_leased ON public.notifications USING btree (leased_until) WHERE ((status = 'sending'::text) AND (bundled_into IS NULL));
+
+CREATE INDEX notifications_waiting ON public.notifications USING btree (id) WHERE ((status = 'pending'::text) AND (bundled_into IS NULL));
+
 CREATE INDEX object_checks_of_repository ON public.object_checks USING btree (repository, id DESC);
 
 CREATE INDEX run_logs_of_run ON public.run_logs USING btree (run_id, id);
@@ -595,6 +653,9 @@ ALTER TABLE ONLY public.module_credentials
 
 ALTER TABLE ONLY public.non_runs
     ADD CONSTRAINT non_runs_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY public.notifications
+    ADD CONSTRAINT notifications_bundled_into_fkey FOREIGN KEY (bundled_into) REFERENCES public.notifications(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.run_logs
     ADD CONSTRAINT run_logs_run_id_fkey FOREIGN KEY (run_id) REFERENCES public.runs(id) ON DELETE CASCADE;

@@ -1,0 +1,200 @@
+"""The ledger of notifications: the only code that reads and writes the table notifications."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from leitstand.errors import ConflictError, NotFoundError, UsageError
+from leitstand.notifications.notification import Claimed, Draft, Lease, Notification, Status
+from leitstand.store.database import Connection, Database, load_queries
+from leitstand.store.jsonb import json_text
+
+log = structlog.get_logger(__name__)
+queries = load_queries(__file__)
+
+CHANNEL = "leitstand_notifications"
+"""NOTIFY channel: something may be due."""
+
+
+@dataclass(frozen=True)
+class Addressee:
+    """To whom an earlier notification went or will go; not ``reached`` when it has failed."""
+
+    channel: str
+    recipient: str
+    reached: bool
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """How much is not sent; ``oldest`` is the age in seconds of what has waited longest."""
+
+    pending: int
+    sending: int
+    failed: int
+    in_doubt: int
+    oldest: float | None
+
+
+class Outbox:
+    """Notifications: stored at once, claimed with a lease, sent, recorded.
+
+    ``max_attempts`` is kept with each notification when it is stored.
+    """
+
+    def __init__(self, database: Database, max_attempts: int = 5) -> None:
+        self._database = database
+        self._max_attempts = max_attempts
+
+    # -- storing ------------------------------------------------------------------------------
+
+    async def enqueue(
+        self, channel: str, recipient: str, payload: Mapping[str, Any] | None = None
+    ) -> int:
+        """Store a notification, wake the dispatchers and return its id; nothing is sent here.
+
+        Raises UsageError for an empty channel or recipient.
+        """
+        draft = Draft(channel, recipient, payload or {})
+        async with self._database.transaction() as connection:
+            ids = await self.enqueue_in(connection, [draft])
+        return ids[draft.message_id]
+
+    async def enqueue_in(self, connection: Connection, drafts: Iterable[Draft]) -> dict[UUID, int]:
+        """Store notifications in the caller's transaction, in their order; ids by message id.
+
+        They exist when that transaction has been committed, and not otherwise.
+        """
+        columns = _columns(list(drafts))
+        if not columns["message_ids"]:
+            return {}
+        rows = queries.enqueue(connection, max_attempts=self._max_attempts, **columns)
+        ids = {row["message_id"]: row["id"] async for row in rows}
+        await queries.wake(connection)
+        return ids
+
+    # -- sending ------------------------------------------------------------------------------
+
+    async def claim(self, limit: int, lease_seconds: float) -> list[Claimed]:
+        """Take up to ``limit`` due notifications, oldest first; any number may do so at once.
+
+        What a lost worker has held for longer than its lease is due again first, counted as an
+        attempt and marked as in doubt.
+        """
+        async with self._database.transaction() as connection:
+            expired = [row["id"] async for row in queries.release_expired(connection)]
+            for lost in expired:
+                await queries.share_fate(connection, id=lost)
+            await queries.bundle(connection)
+            rows = queries.claim(connection, max_rows=limit, lease_seconds=lease_seconds)
+            claimed = [_claimed(row) async for row in rows]
+        if expired:
+            log.warning("notifications of a lost worker are sent again", ids=expired)
+        return sorted(claimed, key=lambda each: each.notification.id)
+
+    async def record_sent(self, lease: Lease) -> bool:
+        """Mark it as sent; False, and nothing happens, when the lease was lost."""
+        async with self._database.transaction() as connection:
+            row = await queries.record_sent(connection, id=lease.id, lease=lease.number)
+            await queries.share_fate(connection, id=lease.id)
+        return row is not None
+
+    async def record_failure(self, lease: Lease, error: str, pause: float | None) -> bool:
+        """Have it tried again after ``pause`` seconds, or never (None); False as above."""
+        async with self._database.transaction() as connection:
+            row = await queries.record_failure(
+                connection, id=lease.id, lease=lease.number, error=error, pause=pause
+            )
+            await queries.share_fate(connection, id=lease.id)
+        return row is not None
+
+    async def next_due(self) -> float | None:
+        """Seconds until something is due, by the database's clock; None when nothing waits."""
+        async with self._database.connection() as connection:
+            row = await queries.next_due(connection)
+        seconds: float | None = row["seconds"]
+        return seconds
+
+    async def retry(self, notification_id: int) -> Notification:
+        """Have a failed one tried anew, under the same message id.
+
+        Raises NotFoundError, and ConflictError unless it has failed.
+        """
+        async with self._database.transaction() as connection:
+            row = await queries.retry(connection, id=notification_id)
+            if row is not None:
+                await queries.share_fate(connection, id=notification_id)
+                await queries.wake(connection)
+                return Notification.from_row(row)
+        found = await self.get(notification_id)
+        if found.bundled_into is not None:
+            raise ConflictError(
+                f"notification {notification_id} is told in the message of {found.bundled_into}",
+                remedy=f"leitstand notify retry {found.bundled_into}",
+            )
+        raise ConflictError(
+            f"notification {notification_id} is {found.status.value}; only failed ones are retried"
+        )
+
+    # -- looking ------------------------------------------------------------------------------
+
+    async def get(self, notification_id: int) -> Notification:
+        """The notification; raises NotFoundError."""
+        async with self._database.connection() as connection:
+            row = await queries.get(connection, id=notification_id)
+        if row is None:
+            raise NotFoundError(
+                f"there is no notification {notification_id}", remedy="See `leitstand notify list`."
+            )
+        return Notification.from_row(row)
+
+    async def list_all(
+        self, status: Status | None = None, before: int | None = None, limit: int = 50
+    ) -> list[Notification]:
+        """Notifications, newest first; ``before`` is the id that the page ends above."""
+        async with self._database.connection() as connection:
+            rows = queries.list_all(connection, status=status, before=before, max_rows=limit)
+            return [Notification.from_row(row) async for row in rows]
+
+    async def addressees_in(
+        self, connection: Connection, message_ids: Sequence[UUID]
+    ) -> dict[UUID, Addressee]:
+        """Whom these earlier notifications were for; those that were pruned are left out."""
+        rows = queries.audience(connection, message_ids=list(message_ids))
+        return {
+            row["message_id"]: Addressee(
+                row["channel"], row["recipient"], row["status"] != Status.FAILED
+            )
+            async for row in rows
+        }
+
+    async def backlog(self) -> Backlog:
+        """How much is not sent."""
+        async with self._database.connection() as connection:
+            return Backlog(**await queries.counts(connection))
+
+    async def prune(self, older_than: float, batch: int = 1000) -> int:
+        """Delete one batch of what ended more than ``older_than`` seconds ago; how many."""
+        async with self._database.transaction(deadline=30) as connection:
+            row = await queries.prune(connection, older_than=older_than, batch=batch)
+        gone: int = row["gone"]
+        return gone
+
+
+def _columns(drafts: Sequence[Draft]) -> dict[str, list[Any]]:
+    if any(not draft.channel.strip() or not draft.recipient.strip() for draft in drafts):
+        raise UsageError("a notification needs a channel and a recipient")
+    return {
+        "message_ids": [draft.message_id for draft in drafts],
+        "channels": [draft.channel for draft in drafts],
+        "recipients": [draft.recipient for draft in drafts],
+        "payloads": [json_text(draft.payload) for draft in drafts],
+        "group_keys": [draft.group for draft in drafts],
+    }
+
+
+def _claimed(row: Mapping[str, Any]) -> Claimed:
+    return Claimed(Notification.from_row(row), tuple(row["bundled"] or ()))

@@ -1,0 +1,1 @@
+"""Tests of alert rules and their evaluation."""

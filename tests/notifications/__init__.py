@@ -1,0 +1,1 @@
+"""Tests of the notification queue and its senders."""
