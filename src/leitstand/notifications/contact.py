@@ -30,7 +30,7 @@ TOPICS = ("alert", "job")
 
 CHANNELS = (*Transport, *TOPICS)
 
-_ADDRESS = re.compile(r"[^@\s,;<>]+@[^@\s,;<>]+")
+_ADDRESS = re.compile(r"[^@\s,;:/<>]+@[^@\s,;:/<>]+")
 _URL = re.compile(r"(?i)([a-z][a-z0-9+.-]*)://\S+")
 
 

@@ -19,9 +19,6 @@ from leitstand.store.listener import Listener
 
 log = structlog.get_logger(__name__)
 
-LEASE_MARGIN = 15.0
-"""Seconds by which a lease outlasts the deadline: for the record, and a loop that is busy."""
-
 RECORD_PAUSE = 0.5
 """Seconds between two attempts to record."""
 
@@ -59,10 +56,14 @@ class Tally:
 
 @dataclass(frozen=True)
 class SendingLimits:
-    """``deadline``: seconds for one message, all of it; ``concurrency``: messages at once."""
+    """``deadline``: seconds for one message, all of it; ``concurrency``: messages at once.
+
+    ``margin``: seconds by which a lease outlasts the deadline, for the record and a busy loop.
+    """
 
     deadline: float = 15.0
     concurrency: int = 4
+    margin: float = 15.0
 
 
 class Dispatcher:
@@ -108,7 +109,7 @@ class Dispatcher:
         """Claim as many as there is room for and begin to send them."""
         if room < 1:
             return set()
-        claimed = await self._outbox.claim(room, self._limits.deadline + LEASE_MARGIN)
+        claimed = await self._outbox.claim(room, self._limits.deadline + self._limits.margin)
         return {asyncio.create_task(self._send(each)) for each in claimed}
 
     async def _send(self, claimed: Claimed) -> str:
@@ -147,7 +148,7 @@ class Dispatcher:
 
     async def _recorded(self, came_to: str, record: Callable[[], Awaitable[bool]]) -> str:
         """Record for as long as the lease holds: what is not recorded is sent once more."""
-        until = time.monotonic() + LEASE_MARGIN
+        until = time.monotonic() + self._limits.margin
         while True:
             try:
                 return came_to if await record() else "lost"

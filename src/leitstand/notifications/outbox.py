@@ -84,31 +84,28 @@ class Outbox:
         What a lost worker has held for longer than its lease is due again first, counted as an
         attempt and marked as in doubt.
         """
-        async with self._database.transaction() as connection:
-            expired = [row["id"] async for row in queries.release_expired(connection)]
-            for lost in expired:
-                await queries.share_fate(connection, id=lost)
-            await queries.bundle(connection)
+        async with self._database.pipelined_transaction() as connection:
+            released = await connection.execute(queries.release_expired.sql)
+            await connection.execute(queries.bundle.sql)
             rows = queries.claim(connection, max_rows=limit, lease_seconds=lease_seconds)
             claimed = [_claimed(row) async for row in rows]
+            expired = [row["id"] async for row in released]
         if expired:
             log.warning("notifications of a lost worker are sent again", ids=expired)
         return sorted(claimed, key=lambda each: each.notification.id)
 
     async def record_sent(self, lease: Lease) -> bool:
         """Mark it as sent; False, and nothing happens, when the lease was lost."""
-        async with self._database.transaction() as connection:
+        async with self._database.connection() as connection:
             row = await queries.record_sent(connection, id=lease.id, lease=lease.number)
-            await queries.share_fate(connection, id=lease.id)
         return row is not None
 
     async def record_failure(self, lease: Lease, error: str, pause: float | None) -> bool:
         """Have it tried again after ``pause`` seconds, or never (None); False as above."""
-        async with self._database.transaction() as connection:
+        async with self._database.connection() as connection:
             row = await queries.record_failure(
                 connection, id=lease.id, lease=lease.number, error=error, pause=pause
             )
-            await queries.share_fate(connection, id=lease.id)
         return row is not None
 
     async def next_due(self) -> float | None:
@@ -126,7 +123,6 @@ class Outbox:
         async with self._database.transaction() as connection:
             row = await queries.retry(connection, id=notification_id)
             if row is not None:
-                await queries.share_fate(connection, id=notification_id)
                 await queries.wake(connection)
                 return Notification.from_row(row)
         found = await self.get(notification_id)
@@ -143,20 +139,23 @@ class Outbox:
 
     async def get(self, notification_id: int) -> Notification:
         """The notification; raises NotFoundError."""
-        async with self._database.connection() as connection:
-            row = await queries.get(connection, id=notification_id)
-        if row is None:
+        found = await self._list(id=notification_id)
+        if not found:
             raise NotFoundError(
                 f"there is no notification {notification_id}", remedy="See `leitstand notify list`."
             )
-        return Notification.from_row(row)
+        return found[0]
 
     async def list_all(
         self, status: Status | None = None, before: int | None = None, limit: int = 50
     ) -> list[Notification]:
         """Notifications, newest first; ``before`` is the id that the page ends above."""
+        return await self._list(status=status, before=before, max_rows=limit)
+
+    async def _list(self, **wanted: object) -> list[Notification]:
+        every = {"id": None, "status": None, "before": None, "max_rows": 1}
         async with self._database.connection() as connection:
-            rows = queries.list_all(connection, status=status, before=before, max_rows=limit)
+            rows = queries.list_all(connection, **{**every, **wanted})
             return [Notification.from_row(row) async for row in rows]
 
     async def addressees_in(

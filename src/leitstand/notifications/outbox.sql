@@ -122,18 +122,6 @@ SET
 WHERE id = :id AND lease = :lease AND status = 'sending'
 RETURNING id;
 
--- name: share_fate!
--- Those that were told in the same message.
-UPDATE notifications AS m
-SET
-    status = n.status,
-    attempts = n.attempts,
-    last_error = n.last_error,
-    next_attempt_at = n.next_attempt_at,
-    updated_at = n.updated_at
-FROM notifications AS n
-WHERE m.bundled_into = n.id AND n.id = :id;
-
 -- name: retry^
 UPDATE notifications
 SET
@@ -145,15 +133,31 @@ SET
 WHERE id = :id AND status = 'failed' AND bundled_into IS NULL
 RETURNING *;
 
--- name: get^
-SELECT * FROM notifications WHERE id = :id;
-
 -- name: list_all
-SELECT * FROM notifications
+-- What was told in the message of another shares its fate.
+SELECT
+    n.id,
+    n.message_id,
+    n.channel,
+    n.recipient,
+    n.payload,
+    n.bundled_into,
+    n.created_at,
+    fate.status,
+    fate.attempts,
+    fate.max_attempts,
+    fate.lease,
+    fate.in_doubt,
+    fate.next_attempt_at,
+    fate.last_error,
+    fate.updated_at
+FROM notifications AS n
+INNER JOIN notifications AS fate ON coalesce(n.bundled_into, n.id) = fate.id
 WHERE
-    (:status::text IS NULL OR status = :status)
-    AND (:before::bigint IS NULL OR id < :before)
-ORDER BY id DESC
+    (:id::bigint IS NULL OR n.id = :id)
+    AND (:status::text IS NULL OR fate.status = :status)
+    AND (:before::bigint IS NULL OR n.id < :before)
+ORDER BY n.id DESC
 LIMIT :max_rows;
 
 -- name: next_due^
@@ -172,12 +176,13 @@ SELECT extract(EPOCH FROM least(
 -- name: audience
 -- To whom these notifications went or will go; those that failed reached nobody.
 SELECT
-    message_id,
-    channel,
-    recipient,
-    status
-FROM notifications
-WHERE message_id = ANY(:message_ids::uuid[]);
+    n.message_id,
+    n.channel,
+    n.recipient,
+    fate.status
+FROM notifications AS n
+INNER JOIN notifications AS fate ON coalesce(n.bundled_into, n.id) = fate.id
+WHERE n.message_id = ANY(:message_ids::uuid[]);
 
 -- name: counts^
 SELECT
@@ -189,7 +194,7 @@ SELECT
         EPOCH FROM clock_timestamp() - min(created_at) FILTER (WHERE status = 'pending')
     )::double precision AS oldest
 FROM notifications
-WHERE status <> 'sent' OR in_doubt;
+WHERE bundled_into IS NULL AND (status <> 'sent' OR in_doubt);
 
 -- name: prune^
 WITH gone AS (
