@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import backup, history, latency, lists, live, reconcile, runs, scrub, verify
+from bench import alerts, backup, history, latency, lists, live, reconcile, runs, scrub, verify
 from bench.server import bench_server
 
 PARTS = {
@@ -10,6 +10,7 @@ PARTS = {
     "history": history.report,
     "lists": lists.report,
     "latency": latency.report,
+    "alerts": alerts.report,
     "live": live.report,
     "backup": backup.report,
     "verify": verify.report,

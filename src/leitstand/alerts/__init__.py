@@ -1,1 +1,40 @@
 """Alerts: rules over metrics, and what becomes of the series that violate them."""
+
+from leitstand.alerts.alert import Alert, AlertState, Phase
+from leitstand.alerts.alert_ledger import AlertLedger
+from leitstand.alerts.downtimes import NoPlaceDowntimes, Place, PlaceDowntimes
+from leitstand.alerts.evaluator import Audience, Evaluator
+from leitstand.alerts.exposition import parse_page
+from leitstand.alerts.metric_page import MetricPage, Series, page_of
+from leitstand.alerts.rule import AlertRule, AlertRuleError, AlertSpec, parse_rule
+from leitstand.alerts.rule_ledger import RuleLedger
+from leitstand.alerts.silence import Silence, SilenceSpec
+from leitstand.alerts.silence_ledger import SilenceLedger, check_silence
+from leitstand.alerts.verdict import Evaluation, Verdict
+
+__all__ = [
+    "Alert",
+    "AlertLedger",
+    "AlertRule",
+    "AlertRuleError",
+    "AlertSpec",
+    "AlertState",
+    "Audience",
+    "Evaluation",
+    "Evaluator",
+    "MetricPage",
+    "NoPlaceDowntimes",
+    "Phase",
+    "Place",
+    "PlaceDowntimes",
+    "RuleLedger",
+    "Series",
+    "Silence",
+    "SilenceLedger",
+    "SilenceSpec",
+    "Verdict",
+    "check_silence",
+    "page_of",
+    "parse_page",
+    "parse_rule",
+]

@@ -68,10 +68,12 @@ class Outbox:
 
         They exist when that transaction has been committed, and not otherwise.
         """
-        columns = _columns(list(drafts))
-        if not columns["message_ids"]:
+        documents = [_document(draft) for draft in drafts]
+        if not documents:
             return {}
-        rows = queries.enqueue(connection, max_attempts=self._max_attempts, **columns)
+        rows = queries.enqueue(
+            connection, max_attempts=self._max_attempts, drafts=json_text(documents)
+        )
         ids = {row["message_id"]: row["id"] async for row in rows}
         await queries.wake(connection)
         return ids
@@ -183,15 +185,15 @@ class Outbox:
         return gone
 
 
-def _columns(drafts: Sequence[Draft]) -> dict[str, list[Any]]:
-    if any(not draft.channel.strip() or not draft.recipient.strip() for draft in drafts):
+def _document(draft: Draft) -> dict[str, Any]:
+    if not draft.channel.strip() or not draft.recipient.strip():
         raise UsageError("a notification needs a channel and a recipient")
     return {
-        "message_ids": [draft.message_id for draft in drafts],
-        "channels": [draft.channel for draft in drafts],
-        "recipients": [draft.recipient for draft in drafts],
-        "payloads": [json_text(draft.payload) for draft in drafts],
-        "group_keys": [draft.group for draft in drafts],
+        "message_id": str(draft.message_id),
+        "channel": draft.channel,
+        "recipient": draft.recipient,
+        "payload": draft.payload,
+        "group_key": draft.group,
     }
 
 

@@ -4,14 +4,12 @@ SELECT
     d.message_id,
     d.channel,
     d.recipient,
-    d.payload::jsonb,
+    d.payload,
     d.group_key,
     :max_attempts
-FROM unnest(
-    :message_ids::uuid[], :channels::text[], :recipients::text[], :payloads::text[],
-    :group_keys::text[]
-) WITH ORDINALITY AS d (message_id, channel, recipient, payload, group_key, place)
-ORDER BY d.place
+FROM json_to_recordset(:drafts) AS d (
+    message_id uuid, channel text, recipient text, payload jsonb, group_key text
+)
 RETURNING id, message_id;
 
 -- name: wake!

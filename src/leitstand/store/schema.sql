@@ -27,6 +27,95 @@ CREATE TABLE public.alembic_version (
     version_num character varying(32) NOT NULL
 );
 
+CREATE TABLE public.alert_rules (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    metric_name text NOT NULL,
+    comparison text,
+    threshold double precision,
+    clear_threshold double precision,
+    absent boolean DEFAULT false NOT NULL,
+    label_filters jsonb DEFAULT '{}'::jsonb NOT NULL,
+    recipient text NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    hold_seconds double precision DEFAULT 0 NOT NULL,
+    debounce_seconds double precision DEFAULT 900 NOT NULL,
+    repeat_seconds double precision,
+    group_key text,
+    enabled boolean DEFAULT true NOT NULL,
+    managed boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT alert_rules_check CHECK ((absent = (num_nonnulls(comparison, threshold) = 0))),
+    CONSTRAINT alert_rules_check1 CHECK ((num_nonnulls(comparison, threshold) = ANY (ARRAY[0, 2]))),
+    CONSTRAINT alert_rules_clear_threshold_check CHECK ((clear_threshold <> 'NaN'::double precision)),
+    CONSTRAINT alert_rules_comparison_check CHECK ((comparison = ANY (ARRAY['gt'::text, 'lt'::text]))),
+    CONSTRAINT alert_rules_debounce_seconds_check CHECK ((debounce_seconds >= (0)::double precision)),
+    CONSTRAINT alert_rules_hold_seconds_check CHECK ((hold_seconds >= (0)::double precision)),
+    CONSTRAINT alert_rules_metric_name_check CHECK ((metric_name <> ''::text)),
+    CONSTRAINT alert_rules_recipient_check CHECK ((recipient <> ''::text)),
+    CONSTRAINT alert_rules_repeat_seconds_check CHECK ((repeat_seconds > (0)::double precision)),
+    CONSTRAINT alert_rules_threshold_check CHECK ((threshold <> 'NaN'::double precision))
+);
+
+ALTER TABLE public.alert_rules ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.alert_rules_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.alert_silences (
+    id bigint NOT NULL,
+    rule text,
+    matchers jsonb DEFAULT '{}'::jsonb NOT NULL,
+    starts_at timestamp with time zone DEFAULT now() NOT NULL,
+    ends_at timestamp with time zone NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    created_by text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT alert_silences_check CHECK ((starts_at < ends_at)),
+    CONSTRAINT alert_silences_check1 CHECK (((rule IS NOT NULL) OR (matchers <> '{}'::jsonb)))
+);
+
+ALTER TABLE public.alert_silences ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.alert_silences_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.alerts (
+    id bigint NOT NULL,
+    rule_id bigint NOT NULL,
+    fingerprint text NOT NULL,
+    labels jsonb NOT NULL,
+    version bigint NOT NULL,
+    phase text NOT NULL,
+    value double precision,
+    since timestamp with time zone NOT NULL,
+    told_at timestamp with time zone,
+    told uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    missing_since timestamp with time zone,
+    acknowledged_at timestamp with time zone,
+    acknowledged_by text,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT alerts_phase_check CHECK ((phase = ANY (ARRAY['pending'::text, 'firing'::text, 'resolved'::text])))
+);
+
+ALTER TABLE public.alerts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.alerts_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.api_tokens (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -498,6 +587,21 @@ ALTER TABLE ONLY public.agents
 ALTER TABLE ONLY public.alembic_version
     ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
 
+ALTER TABLE ONLY public.alert_rules
+    ADD CONSTRAINT alert_rules_name_key UNIQUE (name);
+
+ALTER TABLE ONLY public.alert_rules
+    ADD CONSTRAINT alert_rules_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.alert_silences
+    ADD CONSTRAINT alert_silences_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.alerts
+    ADD CONSTRAINT alerts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.alerts
+    ADD CONSTRAINT alerts_rule_id_fingerprint_key UNIQUE (rule_id, fingerprint);
+
 ALTER TABLE ONLY public.api_tokens
     ADD CONSTRAINT api_tokens_digest_key UNIQUE (digest);
 
@@ -585,6 +689,10 @@ ALTER TABLE ONLY public.servers
 ALTER TABLE ONLY public.windows
     ADD CONSTRAINT windows_pkey PRIMARY KEY (name);
 
+CREATE INDEX alert_silences_ends ON public.alert_silences USING btree (ends_at);
+
+CREATE INDEX alerts_active ON public.alerts USING btree (rule_id) WHERE (phase <> 'resolved'::text);
+
 CREATE UNIQUE INDEX api_tokens_valid_name ON public.api_tokens USING btree (name) WHERE (revoked_at IS NULL);
 
 CREATE INDEX drills_by_kind ON public.drills USING btree (kind, id DESC);
@@ -638,6 +746,9 @@ CREATE INDEX runs_waiting_for_agents ON public.runs USING btree (kind, priority 
 CREATE INDEX runs_waiting_in_group ON public.runs USING btree (group_name, priority DESC, scheduled_at, id) WHERE ((status = 'queued'::text) AND (group_name IS NOT NULL));
 
 CREATE INDEX scrub_state_by_age ON public.scrub_state USING btree (inventory, checked_at);
+
+ALTER TABLE ONLY public.alerts
+    ADD CONSTRAINT alerts_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES public.alert_rules(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.browser_sessions
     ADD CONSTRAINT browser_sessions_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.api_tokens(id) ON DELETE CASCADE;

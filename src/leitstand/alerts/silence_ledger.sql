@@ -1,0 +1,22 @@
+-- name: add_silence^
+INSERT INTO alert_silences (rule, matchers, starts_at, ends_at, reason, created_by)
+VALUES (
+    :rule,
+    :matchers,
+    coalesce(:starts_at, clock_timestamp()),
+    coalesce(:starts_at, clock_timestamp()) + make_interval(secs => :seconds),
+    :reason,
+    :created_by
+)
+RETURNING *;
+
+-- name: list_silences
+SELECT * FROM alert_silences
+WHERE ends_at > clock_timestamp() OR :ended
+ORDER BY ends_at, id;
+
+-- name: end_silence^
+UPDATE alert_silences
+SET ends_at = greatest(clock_timestamp(), starts_at + interval '1 microsecond')
+WHERE id = :id AND ends_at > clock_timestamp()
+RETURNING id;
