@@ -22,7 +22,7 @@ from leitstand.agent_protocol import (
 )
 from leitstand.errors import ConflictError, LeitstandError, NotFoundError, UsageError
 from leitstand.execution import RUN_LIMIT, Ending, HaltReason, Result
-from leitstand.jobs import AgentDesk, Agents, LoopSettings, RunStatus, TaskBoard
+from leitstand.jobs import AgentDesk, Agents, LoopSettings, Queue, RunStatus, TaskBoard
 from leitstand.jobs.agents.desk import DrainingError, NotRegisteredError
 from leitstand.jobs.rescuer import Rescuer
 from leitstand.modules import ModuleLedger
@@ -48,7 +48,7 @@ def counter(scene: Scene) -> Counter:
     board = TaskBoard(Agents(scene.database))
     counter: Counter
     desk = AgentDesk(
-        scene.database,
+        scene.queue,
         board,
         LoopSettings(stale_after=60),
         draining=lambda: counter.drains,
@@ -246,7 +246,7 @@ async def test_many_that_wait_hold_no_connection(scene: Scene, database: Databas
     """A hundred agents and a pool of two; one run wakes those that may take it."""
     async with Database(database.conninfo, pool_size=2) as small:
         board = TaskBoard(Agents(small))
-        desk = AgentDesk(small, board, LoopSettings(), lambda: False, lambda *_: None)
+        desk = AgentDesk(Queue(small), board, LoopSettings(), lambda: False, lambda *_: None)
         counter = Counter(desk, board)
         board_task = asyncio.create_task(board.run())
         polls = []

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from leitstand.jobs import AgentDesk, ControlServer
+from leitstand.jobs import AgentDesk, ControlServer, Queue
 from leitstand.modules import CredentialLedger
 from leitstand.store.database import Database
 from leitstand.web import agent_api, bind, build_site, serving
@@ -16,7 +16,7 @@ async def agent_site(database: Database, server: ControlServer, port: int) -> As
     """Answer agents on ``port`` of the loopback interface, on connections of their own."""
     async with Database(database.conninfo, pool_size=4, deadline=database.deadline) as own:
         desk = AgentDesk(
-            own,
+            Queue(own),
             server.board,
             server.settings,
             draining=lambda: server.draining,

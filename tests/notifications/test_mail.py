@@ -11,7 +11,6 @@ from leitstand.notifications import (
     Dispatcher,
     Message,
     Outbox,
-    PostOffice,
     RetryPolicy,
     SendingLimits,
     Status,
@@ -19,7 +18,9 @@ from leitstand.notifications import (
     Transport,
 )
 from leitstand.notifications.contact import Route
-from leitstand.notifications.mail_sender import MailSender, SmtpSettings, compose
+from leitstand.notifications.mail_sender import MailSender, compose
+from leitstand.notifications.post_office import PostOffice
+from leitstand.notifications.smtp_settings import SmtpSettings
 from leitstand.store.database import Database
 from tests.app.installation import free_port
 from tests.execution.http_server import CERTIFICATE

@@ -17,7 +17,6 @@ from leitstand.notifications import (
     Dispatcher,
     Message,
     Outbox,
-    PostOffice,
     RetryPolicy,
     Status,
     Tally,
@@ -25,6 +24,7 @@ from leitstand.notifications import (
     WebhookBody,
 )
 from leitstand.notifications.contact import Route
+from leitstand.notifications.post_office import PostOffice
 from leitstand.notifications.webhook_sender import WebhookSender, judge, seconds_until
 from leitstand.store.database import Database
 from tests.execution.http_server import Asked, WebServer, web_server

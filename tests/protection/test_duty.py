@@ -39,7 +39,7 @@ class Scene:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.queue = Queue(database)
-        kinds = Kinds([*archive_executors(Settings()), PruneHistory(self.queue, 90)])
+        kinds = Kinds([*archive_executors(Settings()), PruneHistory([self.queue], 90)])
         self.jobs = JobLedger(database, kinds)
         self.evidence = Evidence(backup=False, drill=False)
 

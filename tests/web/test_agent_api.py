@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from leitstand.agent_protocol import API, BODY_LIMIT, Problem
 from leitstand.failed_attempts import LIMIT
-from leitstand.jobs import AgentDesk, Agents, LoopSettings, TaskBoard
+from leitstand.jobs import AgentDesk, Agents, LoopSettings, Queue, TaskBoard
 from leitstand.modules import Credential, CredentialLedger, ModuleLedger
 from leitstand.store.database import Database
 from leitstand.web import agent_api, build_site
@@ -29,7 +29,7 @@ async def credential(database: Database) -> Credential:
 async def caller(database: Database) -> AsyncIterator[httpx.AsyncClient]:
     """A caller on another machine."""
     board = TaskBoard(Agents(database))
-    desk = AgentDesk(database, board, LoopSettings(), lambda: False, lambda *_: None)
+    desk = AgentDesk(Queue(database), board, LoopSettings(), lambda: False, lambda *_: None)
     agents = agent_api(desk, CredentialLedger(database))
     app: FastAPI = build_site(site_on(database, Path("/nowhere"), agents))
     transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))

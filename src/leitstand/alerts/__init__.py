@@ -2,7 +2,9 @@
 
 from leitstand.alerts.alert import Alert, AlertState, Phase
 from leitstand.alerts.alert_ledger import AlertLedger
+from leitstand.alerts.alert_metrics import AlertMetrics
 from leitstand.alerts.downtimes import NoPlaceDowntimes, Place, PlaceDowntimes
+from leitstand.alerts.evaluate_alerts import EvaluateAlerts
 from leitstand.alerts.evaluator import Audience, Evaluator
 from leitstand.alerts.exposition import parse_page
 from leitstand.alerts.metric_page import MetricPage, Series, page_of
@@ -15,11 +17,13 @@ from leitstand.alerts.verdict import Evaluation, Verdict
 __all__ = [
     "Alert",
     "AlertLedger",
+    "AlertMetrics",
     "AlertRule",
     "AlertRuleError",
     "AlertSpec",
     "AlertState",
     "Audience",
+    "EvaluateAlerts",
     "Evaluation",
     "Evaluator",
     "MetricPage",

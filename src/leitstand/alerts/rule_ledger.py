@@ -1,6 +1,7 @@
 """The ledger of alert rules: the only code that reads and writes the table alert_rules."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from leitstand.alerts.rule import AlertRule, AlertSpec
 from leitstand.errors import NotFoundError
@@ -45,6 +46,21 @@ class RuleLedger:
         async with self._database.connection() as connection:
             return [AlertRule.from_row(row) async for row in queries.list_rules(connection)]
 
+    async def get(self, name: str) -> AlertRule:
+        """The rule of that name or id; raises NotFoundError."""
+        async with self._database.connection() as connection:
+            row = await queries.get_rule(connection, name=name)
+        return AlertRule.from_row(_found(row, name))
+
+    async def enable(self, name: str, *, enabled: bool) -> AlertRule:
+        """Have the rule of that name or id evaluated or not; raises NotFoundError.
+
+        What fires goes on firing while it is off, and nobody is told of its end before it is on.
+        """
+        async with self._database.transaction() as connection:
+            row = await queries.enable_rule(connection, name=name, enabled=enabled)
+        return AlertRule.from_row(_found(row, name))
+
     async def delete(self, name: str) -> str:
         """Delete the rule of that name or id, and what is known of its series; its name.
 
@@ -52,9 +68,13 @@ class RuleLedger:
         """
         async with self._database.transaction() as connection:
             row = await queries.delete_rule(connection, name=name)
-        if row is None:
-            raise NotFoundError(
-                f"no alert rule is named {name!r}", remedy="See `leitstand alert list`."
-            )
-        deleted: str = row["name"]
+        deleted: str = _found(row, name)["name"]
         return deleted
+
+
+def _found(row: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
+    if row is None:
+        raise NotFoundError(
+            f"no alert rule is named {name!r}", remedy="See `leitstand alert list`."
+        )
+    return row

@@ -27,6 +27,14 @@ RETURNING *;
 -- name: list_rules
 SELECT * FROM alert_rules ORDER BY name;
 
+-- name: get_rule^
+SELECT * FROM alert_rules WHERE name = :name OR id::text = :name;
+
+-- name: enable_rule^
+UPDATE alert_rules SET enabled = :enabled, updated_at = clock_timestamp()
+WHERE name = :name OR id::text = :name
+RETURNING *;
+
 -- name: delete_rule^
 DELETE FROM alert_rules
 WHERE name = :name OR id::text = :name

@@ -1,13 +1,20 @@
 """Checks of the configuration that need to know what its values are for."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from leitstand.address import check_conninfo, conninfo_parts
+from leitstand.alerts import parse_rule
+from leitstand.app.notification_wiring import DEFAULT
 from leitstand.archive import Source
 from leitstand.errors import UsageError
 from leitstand.jobs import Trigger, TriggerType, build_schedule
+from leitstand.notifications import parse_notify_rules
 from leitstand.settings import LoadedSettings, Settings, SettingsError
+
+KeyCheck = tuple[str, Callable[[], object]]
+"""A key, and what raises UsageError when its value cannot be used."""
 
 
 def check_configuration(loaded: LoadedSettings) -> None:
@@ -18,24 +25,41 @@ def check_configuration(loaded: LoadedSettings) -> None:
 
 
 def _problems(settings: Settings, origins: Mapping[str, str]) -> Iterator[str]:
-    for key, check, value in _checks(settings):
+    for key, check in _checks(settings):
         try:
-            check(value)
+            check()
         except UsageError as error:
             place = f"{origins[key]}: " if key in origins else ""
             yield f"{place}{key}: {error.message}. {error.remedy or ''}".rstrip()
 
 
-def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[str], object], str]]:
+def _checks(settings: Settings) -> Iterator[KeyCheck]:
     for name in ("full", "incremental", "rotate", "drill", "prune"):
-        yield f"protection.{name}", _check_cron, getattr(settings.protection, name)
+        yield f"protection.{name}", partial(_check_cron, getattr(settings.protection, name))
     if control := settings.database.url.get_secret_value():
-        yield "database.url", lambda url: check_conninfo("it", url), control
+        yield "database.url", partial(check_conninfo, "it", control)
     if source := settings.backup.postgres.url.get_secret_value():
-        yield "backup.postgres.url", Source.parse, source
+        yield "backup.postgres.url", partial(Source.parse, source)
     elif control and conninfo_parts(control) is not None:  # then that is what is backed up
-        yield "database.url", Source.parse, control
+        yield "database.url", partial(Source.parse, control)
+    names = [contact.name for contact in settings.contact]
+    for index, contact in enumerate(settings.contact):
+        yield f"contact[{index}].name", partial(_check_name, contact.name, names[:index])
+        yield f"contact[{index}].url", partial(_check_given, contact.url.get_secret_value())
+    for index, entry in enumerate(settings.alert):
+        yield f"alert[{index}]", partial(parse_rule, entry)
+    yield "notify", partial(parse_notify_rules, settings.notify)
 
 
 def _check_cron(expression: str) -> None:
     build_schedule(Trigger(TriggerType.CRON, expression, "UTC"), datetime.now(UTC))
+
+
+def _check_name(name: str, before: Sequence[str]) -> None:
+    if not name or name in (DEFAULT, *before):
+        raise UsageError(f"a contact has a name of its own, and not {DEFAULT!r}")
+
+
+def _check_given(url: str) -> None:
+    if not url:
+        raise UsageError("it is missing", remedy="Write an address or a URL.")

@@ -3,15 +3,31 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from leitstand.access import AccessLedger
 from leitstand.address import check_conninfo
+from leitstand.alerts import AlertMetrics, EvaluateAlerts, Evaluator
+from leitstand.app.alert_wiring import make_evaluator, measure
 from leitstand.app.archive_wiring import archive_executors, archive_settings, object_archive
 from leitstand.app.integrity_wiring import integrity_executors
-from leitstand.archive import ArchiveSettings, DrillLedger, ObjectArchive, SelftestLedger
+from leitstand.app.notification_wiring import job_news, make_dispatcher, make_outbox
+from leitstand.archive import (
+    ArchiveSettings,
+    BackupMetrics,
+    DrillLedger,
+    DrillMetrics,
+    IntegrityMetrics,
+    ObjectArchive,
+    ObjectiveMetrics,
+    ObjectMetrics,
+    SelftestLedger,
+    SelftestMetrics,
+)
 from leitstand.execution import (
     Children,
     CommandExecutor,
+    Executor,
     HttpExecutor,
     Kinds,
     third_party_executors,
@@ -21,6 +37,7 @@ from leitstand.jobs import (
     Applier,
     HostDowntimes,
     JobLedger,
+    JobMetrics,
     NoDowntimes,
     PruneHistory,
     Queue,
@@ -30,7 +47,10 @@ from leitstand.jobs import (
     WindowSource,
 )
 from leitstand.live import RUNS, Broadcast, MessageLedger, Outbox
+from leitstand.metrics import OwnMetrics, Source
 from leitstand.modules import CredentialLedger, ModuleLedger
+from leitstand.notifications import Dispatcher, NotificationMetrics, SendNotifications
+from leitstand.notifications import Outbox as NotificationOutbox
 from leitstand.settings import LoadedSettings, Settings
 from leitstand.store.database import Database
 from leitstand.store.embedded import STOP_PATIENCE, EmbeddedServer
@@ -66,6 +86,10 @@ class Control:
     messages: MessageLedger
     broadcast: Broadcast
     news: Outbox
+    outbox: NotificationOutbox
+    dispatcher: Dispatcher
+    evaluator: Evaluator
+    metrics: OwnMetrics
 
     @property
     def window_source(self) -> WindowSource:
@@ -118,26 +142,26 @@ async def _server(
 def _put_together(
     loaded: LoadedSettings, database: Database, embedded: EmbeddedServer | None
 ) -> Control:
+    settings, loop = loaded.settings, loaded.settings.loop
     messages = MessageLedger(database)
     broadcast = Broadcast(database, messages)
     news = Outbox(RUNS, broadcast, messages)
-    queue = Queue(database, telling(news))
-    children, drills = Children(), DrillLedger(database)
-    archive = archive_settings(loaded.settings)
-    loop = loaded.settings.loop
-    grace = loop.shutdown_grace * GRACE_SHARE
+    outbox = make_outbox(settings, database)
+    queue = Queue(database, telling(news), job_news(settings, outbox))
+    dispatcher = make_dispatcher(settings, outbox)
+    evaluator = make_evaluator(settings, database, outbox)
+    children, metrics = Children(), OwnMetrics([])
     kinds = Kinds(
         [
-            CommandExecutor(children=children, grace=grace),
-            HttpExecutor(),
-            PruneHistory(queue, loaded.settings.history.keep_days),
-            *archive_executors(loaded.settings),
-            *integrity_executors(loaded.settings),
+            *_executors(settings, children),
+            SendNotifications(dispatcher),
+            EvaluateAlerts(evaluator, lambda: measure(metrics)),
+            PruneHistory([queue, outbox, evaluator.alerts], settings.history.keep_days),
             *third_party_executors(),
         ]
     )
     jobs, windows = JobLedger(database, kinds), WindowLedger(database)
-    return Control(
+    control = Control(
         loaded=loaded,
         database=database,
         embedded=embedded,
@@ -152,12 +176,44 @@ def _put_together(
         agents=Agents(database, loop.stale_after),
         modules=ModuleLedger(database),
         credentials=CredentialLedger(database),
-        drills=drills,
+        drills=DrillLedger(database),
         selftests=SelftestLedger(database),
-        archive=archive,
-        objects=object_archive(loaded.settings, database),
+        archive=archive_settings(settings),
+        objects=object_archive(settings, database),
         access=AccessLedger(database),
         messages=messages,
         broadcast=broadcast,
         news=news,
+        outbox=outbox,
+        dispatcher=dispatcher,
+        evaluator=evaluator,
+        metrics=metrics,
     )
+    metrics.add(*_measured(control))
+    return control
+
+
+def _executors(settings: Settings, children: Children) -> list[Executor[Any]]:
+    """The kinds that know nothing of the queue."""
+    grace = settings.loop.shutdown_grace * GRACE_SHARE
+    return [
+        CommandExecutor(children=children, grace=grace),
+        HttpExecutor(),
+        *archive_executors(settings),
+        *integrity_executors(settings),
+    ]
+
+
+def _measured(control: Control) -> list[Source]:
+    """What is the same on every server; a server adds what it knows of itself."""
+    return [
+        JobMetrics(control.jobs, control.queue, control.servers),
+        DrillMetrics(control.drills),
+        BackupMetrics(control.archive),
+        ObjectMetrics(control.objects),
+        IntegrityMetrics(control.database),
+        ObjectiveMetrics(control.archive, control.drills),
+        SelftestMetrics(control.selftests),
+        NotificationMetrics(control.outbox),
+        AlertMetrics(control.evaluator.alerts),
+    ]

@@ -8,7 +8,7 @@ import structlog
 from leitstand.app.control import Control
 from leitstand.jobs import Claims, JobFileError, Plan, Thing, Written, read_entries, to_toml
 from leitstand.nearest import nearest
-from leitstand.protection import GROUP, OWN_JOBS
+from leitstand.protection import GROUP, OWN_JOBS, WATCH_JOBS
 from leitstand.settings import Settings
 from leitstand.settings.layer import Layer
 from leitstand.settings.sources import read_file
@@ -17,8 +17,9 @@ log = structlog.get_logger(__name__)
 
 LISTS = tuple(thing.value for thing in Thing)
 OWN: Claims = {
-    (Thing.JOB, name): "it is Leitstand's own job; the settings of [protection] say when it runs"
-    for name in OWN_JOBS
+    (Thing.JOB, name): f"it is Leitstand's own job; the settings of [{section}] say when it runs"
+    for section, names in (("protection", OWN_JOBS), ("alerts", WATCH_JOBS))
+    for name in names
 }
 
 

@@ -10,38 +10,29 @@ from fastapi import APIRouter
 
 from leitstand import __version__
 from leitstand.access import Gate
+from leitstand.app.alert_wiring import apply_alert_entries, create_own_watch
 from leitstand.app.configuration_check import check_configuration
-from leitstand.app.control import Control, open_control, telling
+from leitstand.app.control import Control, open_control
 from leitstand.app.ending import Ending
 from leitstand.app.job_changes import delete_job, save_job
 from leitstand.app.jobs_as_code import apply_configuration
 from leitstand.app.login import first_login_link
 from leitstand.app.status import gather_status
 from leitstand.app.worker_call import worker_call
-from leitstand.archive import (
-    BackupMetrics,
-    DrillMetrics,
-    GenerationState,
-    IntegrityMetrics,
-    ObjectiveMetrics,
-    ObjectMetrics,
-    SelftestMetrics,
-    list_generations,
-)
+from leitstand.archive import GenerationState, list_generations
 from leitstand.health import Check, Readiness
 from leitstand.health.checks import loop_alive, room_for_backups
 from leitstand.jobs import (
     AgentDesk,
     ControlServer,
     Domain,
-    JobMetrics,
+    LoopMetrics,
     LoopSettings,
     ReportWriter,
     Runner,
     Spool,
 )
 from leitstand.live import Hub, Relay
-from leitstand.metrics import OwnMetrics
 from leitstand.modules import CredentialLedger
 from leitstand.protection import (
     Evidence,
@@ -90,6 +81,7 @@ async def _started(
     control = await stack.enter_async_context(open_control(loaded, ending.left))
     ending.hurry = control.children.kill_all
     await apply_configuration(control)
+    await apply_alert_entries(control.settings, control.evaluator.rules)
     server = _control_server(control)
     agents = Database(control.database.conninfo, pool_size=AGENT_POOL)
     desk = _agent_desk(control, server, await stack.enter_async_context(agents))
@@ -135,13 +127,12 @@ def _loop_settings(settings: Settings) -> LoopSettings:
 def _agent_desk(control: Control, server: ControlServer, database: Database) -> APIRouter:
     """The agents' API, on connections of its own: they and the loop cannot starve each other."""
     desk = AgentDesk(
-        database,
+        control.queue.over(database),
         server.board,
         _loop_settings(control.settings),
         draining=lambda: server.draining,
         on_recorded=server.recorded,
     )
-    desk.on_change = telling(control.news)
     return agent_api(desk, CredentialLedger(database))
 
 
@@ -153,20 +144,10 @@ def _site(control: Control, server: ControlServer, agents: APIRouter, hub: Hub) 
         "loop": loop_alive(lambda: server.passes.last_completed, settings.loop.tick),
         "backup_room": room_for_backups(settings.backup.postgres.directory),
     }
-    metrics = OwnMetrics(
-        [
-            JobMetrics(control.jobs, control.queue, control.servers, server),
-            DrillMetrics(control.drills),
-            BackupMetrics(control.archive),
-            ObjectMetrics(control.objects),
-            IntegrityMetrics(control.database),
-            ObjectiveMetrics(control.archive, control.drills),
-            SelftestMetrics(control.selftests),
-        ]
-    )
+    control.metrics.add(LoopMetrics(server))
     return Site(
         readiness=Readiness(checks),
-        metrics=metrics,
+        metrics=control.metrics,
         status=lambda: gather_status(control),
         gate=Gate(control.access, settings.access.session),
         controls=site_controls(control),
@@ -201,7 +182,12 @@ async def _duties(
 ) -> list[Coroutine[Any, Any, None]]:
     """What goes on beside the loop."""
     relay = Relay(control.database.conninfo, control.messages, hub)
-    duties: list[Coroutine[Any, Any, None]] = [relay.run(), control.news.run()]
+    await create_own_watch(control.settings, control.jobs, control.evaluator.rules)
+    duties: list[Coroutine[Any, Any, None]] = [
+        relay.run(),
+        control.news.run(),
+        control.dispatcher.run(control.database.conninfo),
+    ]
     if control.settings.protection.enabled:
         duty = _protection(control)
         await duty.create_jobs()

@@ -40,6 +40,8 @@ COMMANDS: Mapping[str, CommandEntry] = dict(
         _entry("scrub", "Read a sample of the objects again, and compare their SHA-256."),
         _entry("demo", "A demonstration with planted faults, to see them found."),
         _entry("proof", "Say of everything that is kept whether it is proven."),
+        _entry("alert", "Alerts: rules, what fires, acknowledgements and silences."),
+        _entry("notify", "Notifications: send, list and retry messages to people."),
         _entry("health", "Whether Leitstand lives and is ready."),
         _entry("token", "Tokens for the API and links to log in: create, list, revoke."),
         _entry("doctor", "Find what is wrong with this installation, and the remedy."),

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import IO
 
 STATE_STYLES = {
-    **dict.fromkeys(("succeeded", "complete", "ok", "yes", "live", "ready", "alive"), "green"),
     **dict.fromkeys(
-        ("failed", "damaged", "no", "timed_out", "crashed", "stale", "gone"), "bold red"
+        ("succeeded", "complete", "ok", "yes", "live", "ready", "alive", "sent"), "green"
+    ),
+    **dict.fromkeys(
+        ("failed", "damaged", "no", "timed_out", "crashed", "stale", "gone", "firing"), "bold red"
     ),
     **dict.fromkeys(("partial", "incomplete", "cancelled", "retrying", "draining"), "yellow"),
-    **dict.fromkeys(("running", "queued"), "cyan"),
+    **dict.fromkeys(("running", "queued", "pending", "sending"), "cyan"),
 }
 """Cells that hold one of these words are coloured on a terminal; the word alone says it, too."""
 

@@ -12,7 +12,10 @@ from leitstand.jobs.job_file import JobFileError, Thing, Written, read_entries
 from leitstand.jobs.job_ledger import JobLedger, look_again_at_postponed
 from leitstand.jobs.job_metrics import JobMetrics
 from leitstand.jobs.loop import ControlServer
+from leitstand.jobs.loop_metrics import LoopMetrics
 from leitstand.jobs.loop_settings import LoopSettings
+from leitstand.jobs.misfire import Misfire
+from leitstand.jobs.outcome_watcher import EndedRun, OutcomeWatcher
 from leitstand.jobs.preview import Occurrence, preview
 from leitstand.jobs.prune_history import PruneHistory
 from leitstand.jobs.queue import CHANNEL, LogEntry, Queue
@@ -47,6 +50,7 @@ __all__ = [
     "DatedWindow",
     "Domain",
     "Duration",
+    "EndedRun",
     "Explanation",
     "FieldChange",
     "Group",
@@ -58,9 +62,12 @@ __all__ = [
     "JobMetrics",
     "JobSpec",
     "LogEntry",
+    "LoopMetrics",
     "LoopSettings",
+    "Misfire",
     "NoDowntimes",
     "Occurrence",
+    "OutcomeWatcher",
     "Overlap",
     "Plan",
     "PruneHistory",

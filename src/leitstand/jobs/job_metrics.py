@@ -1,64 +1,27 @@
-"""What the jobs domain tells Prometheus: the queue, the runs that ended here, the loop's health."""
+"""What the jobs domain tells Prometheus of what all servers share: queue, jobs, servers."""
 
-import time
 from collections.abc import Sequence
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from leitstand.jobs.job_ledger import JobLedger
-from leitstand.jobs.loop import ControlServer
 from leitstand.jobs.queue import Queue
-from leitstand.jobs.run_status import FINAL
 from leitstand.jobs.servers import Servers
 
 
 class JobMetrics:
-    """A source of metrics. Counters start at 0 with the process, as Prometheus expects."""
+    """A source of metrics that is the same on every server."""
 
     name = "jobs"
 
-    def __init__(
-        self, jobs: JobLedger, queue: Queue, servers: Servers, server: ControlServer
-    ) -> None:
+    def __init__(self, jobs: JobLedger, queue: Queue, servers: Servers) -> None:
         self._jobs = jobs
         self._queue = queue
         self._servers = servers
-        self._server = server
 
     async def collect(self) -> Sequence[Metric]:
-        """The families of this server, and those of the shared queue."""
-        return [*self._own(), *await self._active(), *await self._of_jobs(), *await self._skew()]
-
-    def _own(self) -> list[Metric]:
-        server = self._server
-        ended = CounterMetricFamily(
-            "leitstand_core_runs", "Runs that ended on this server", labels=["status"]
-        )
-        for status in sorted(FINAL):
-            ended.add_metric([status.value], server.outcomes[status.value])
-        return [
-            ended,
-            CounterMetricFamily(
-                "leitstand_core_runs_released",
-                "Runs of lost servers that this server released",
-                value=server.passes.released,
-            ),
-            CounterMetricFamily(
-                "leitstand_core_late_results",
-                "Results that came after their lease was lost",
-                value=server.late_results,
-            ),
-            CounterMetricFamily(
-                "leitstand_core_failed_steps",
-                "Steps of passes that failed",
-                value=server.passes.failed_steps,
-            ),
-            GaugeMetricFamily(
-                "leitstand_core_last_pass_age_seconds",
-                "Seconds since the last complete pass",
-                value=time.monotonic() - server.passes.last_completed,
-            ),
-        ]
+        """The families as they are now."""
+        return [*await self._active(), *await self._of_jobs(), *await self._skew()]
 
     async def _active(self) -> list[Metric]:
         family = GaugeMetricFamily(

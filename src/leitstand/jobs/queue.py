@@ -5,9 +5,10 @@ token is no longer the current one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self
+from uuid import UUID
 
 import structlog
 from psycopg.errors import UniqueViolation
@@ -18,6 +19,7 @@ from leitstand.jobs.dependencies import DependencyOutcome
 from leitstand.jobs.job import Job
 from leitstand.jobs.job_ledger import no_such_job
 from leitstand.jobs.outcome import Outcome
+from leitstand.jobs.outcome_watcher import EndedRun, OutcomeWatcher, inform
 from leitstand.jobs.run import Run, StartedRun
 from leitstand.jobs.run_change import RunChange, Tell, tell_nobody
 from leitstand.jobs.run_status import RunStatus
@@ -110,12 +112,28 @@ class LogEntry:
 class Queue:
     """Runs: created, claimed, vouched for, finished, looked at.
 
-    ``tell`` hears of every change of a run's status that is made here.
+    ``tell`` hears of every change of a run's status that is made here; what ``watcher`` makes of
+    the end of a run is in the transaction that writes it.
     """
 
-    def __init__(self, database: Database, tell: Tell = tell_nobody) -> None:
+    def __init__(
+        self,
+        database: Database,
+        tell: Tell = tell_nobody,
+        watcher: OutcomeWatcher | None = None,
+    ) -> None:
         self._database = database
-        self._tell = tell
+        self.tell = tell
+        self._watcher = watcher
+
+    @property
+    def database(self) -> Database:
+        """Where the runs are."""
+        return self._database
+
+    def over(self, database: Database) -> "Queue":
+        """The same queue, over connections of its own."""
+        return Queue(database, self.tell, self._watcher)
 
     # -- creating -----------------------------------------------------------------------------
 
@@ -144,7 +162,7 @@ class Queue:
             return None
         if job.runs_on:
             await queries.notify_tasks(connection)
-        self._tell(RunChange(created[0], job.name, job.kind, 1, RunStatus.QUEUED))
+        self.tell(RunChange(created[0], job.name, job.kind, 1, RunStatus.QUEUED))
         return created[0]
 
     async def request(self, job: str, user: str | None = None, by: str = "user") -> Run:
@@ -203,7 +221,7 @@ class Queue:
             log.debug("lost the race for a run", owner=owner)
             return []
         for run in started:
-            self._tell(RunChange.started(run))
+            self.tell(RunChange.started(run))
         return sorted(started, key=lambda run: run.order)
 
     async def stale(
@@ -231,11 +249,17 @@ class Queue:
         rows = queries.finish_runs(connection, outcomes=to_jsonb(documents))
         ended = {row["id"]: row async for row in rows}
         written = set(ended)
-        for each in finished:
-            if each.lease.run_id in written:
-                row, outcome = ended[each.lease.run_id], each.outcome
-                self._tell(RunChange.of(row, outcome.status, outcome.error_code))
-        await self._queue_retries(connection, finished, written)
+        news = [
+            _ended(each, ended[each.lease.run_id])
+            for each in finished
+            if each.lease.run_id in written
+        ]
+        for run in news:
+            self.tell(run.change)
+        going_on = await self._queue_retries(connection, finished, written)
+        if self._watcher is not None and news:
+            told = [replace(run, goes_on=run.correlation_id in going_on) for run in news]
+            await inform(self._watcher, connection, told)
         late = [document for document in documents if document["id"] not in written]
         if late:
             await queries.store_late_results(connection, outcomes=to_jsonb(late))
@@ -246,20 +270,22 @@ class Queue:
 
     async def _queue_retries(
         self, connection: Connection, finished: Sequence[FinishedRun], written: set[int]
-    ) -> None:
+    ) -> set[UUID]:
+        """Queue what follows; the correlation ids of those that have a next attempt."""
         retried = [
             f.lease.run_id
             for f in finished
             if f.retry_delay is not None and f.lease.run_id in written
         ]
         if not retried:
-            return
+            return set()
         rows = queries.queue_next_attempts(connection, ids=retried)
-        queued = [RunChange.of(row, RunStatus.QUEUED) async for row in rows]
-        for change in queued:
-            self._tell(change)
+        queued = [row async for row in rows]
+        for row in queued:
+            self.tell(RunChange.of(row, RunStatus.QUEUED))
         if len(queued) < len(retried):
             await queries.mark_not_retried(connection, ids=retried)
+        return {row["correlation_id"] for row in queued}
 
     async def next_wake(self) -> float | None:
         """Seconds until something planned is due, by the database's clock; None: nothing is."""
@@ -327,7 +353,7 @@ class Queue:
 
     def _told(self, run: Run) -> Run:
         """The run, after others were told how it is now."""
-        self._tell(RunChange(run.id, run.job, run.kind, run.attempt, run.status, run.error_code))
+        self.tell(RunChange(run.id, run.job, run.kind, run.attempt, run.status, run.error_code))
         return run
 
     # -- looking ------------------------------------------------------------------------------
@@ -395,6 +421,21 @@ class Queue:
             rows = await queries.prune_non_runs(connection, older_than=older_than, batch=batch)
         count: int = runs["gone"] + rows["gone"]
         return count
+
+
+def _ended(finished: FinishedRun, row: Mapping[str, Any]) -> EndedRun:
+    outcome = finished.outcome
+    return EndedRun(
+        id=row["id"],
+        job=row["job"],
+        kind=row["kind"],
+        status=outcome.status,
+        attempt=row["attempt"],
+        scheduled_at=row["scheduled_at"],
+        error_code=outcome.error_code,
+        error_message=outcome.error_message,
+        correlation_id=row["correlation_id"],
+    )
 
 
 def _not_retried(run: Run) -> ConflictError:

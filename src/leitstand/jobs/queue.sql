@@ -232,7 +232,13 @@ FROM jsonb_to_recordset(:outcomes) AS o (
     result jsonb
 )
 WHERE r.id = o.id AND r.fencing_token = o.token AND r.status = 'running'
-RETURNING r.id, r.job, r.kind, r.attempt;
+RETURNING
+    r.id,
+    r.job,
+    r.kind,
+    r.attempt,
+    r.correlation_id,
+    r.scheduled_at;
 
 -- name: queue_next_attempts
 -- The retries of runs that have just failed; a job that was deleted or disabled gets none.
@@ -260,7 +266,7 @@ INNER JOIN jobs AS j ON r.job_id = j.id AND (j.enabled OR r.trigger_by = 'user')
 WHERE r.id = ANY(:ids) AND r.next_attempt_at IS NOT NULL
 ORDER BY r.id
 ON CONFLICT DO NOTHING
-RETURNING id, job, kind, attempt;
+RETURNING id, job, kind, attempt, correlation_id;
 
 -- name: mark_not_retried!
 -- Of these runs some have no next attempt after all: say why, and take the promise back.

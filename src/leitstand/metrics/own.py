@@ -41,10 +41,14 @@ class OwnMetrics:
     content_type = CONTENT_TYPE_LATEST
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self._sources = sources
+        self._sources = list(sources)
 
-    async def page(self) -> bytes:
-        """The text page; ``leitstand_core_source_up`` says which sources answered."""
+    def add(self, *sources: Source) -> None:
+        """Have the families of further sources, too."""
+        self._sources.extend(sources)
+
+    async def families(self) -> list[Metric]:
+        """All families; ``leitstand_core_source_up`` says which sources answered."""
         collected = await asyncio.gather(*(self._collect(source) for source in self._sources))
         up = GaugeMetricFamily("leitstand_core_up", "Whether this control server answers", 1)
         answered = GaugeMetricFamily(
@@ -54,8 +58,12 @@ class OwnMetrics:
         for source, found in zip(self._sources, collected, strict=True):
             answered.add_metric([source.name], 0 if found is None else 1)
             families.extend(found or ())
+        return families
+
+    async def page(self) -> bytes:
+        """The families as a text page."""
         registry = CollectorRegistry()
-        registry.register(_Collected(families))
+        registry.register(_Collected(await self.families()))
         return generate_latest(registry)
 
     async def _collect(self, source: Source) -> Sequence[Metric] | None:

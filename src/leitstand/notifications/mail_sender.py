@@ -4,7 +4,6 @@ Imported when the first mail is sent: aiosmtplib takes 0.2 s to import.
 """
 
 import ssl
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP as MAIL_POLICY
@@ -14,22 +13,7 @@ import aiosmtplib
 
 from leitstand.notifications.delivery_error import DeliveryError
 from leitstand.notifications.sender import Message
-
-
-@dataclass(frozen=True)
-class SmtpSettings:
-    """The server that takes our mail. ``security`` is ``starttls``, ``tls`` or ``none``.
-
-    With ``starttls`` a server that does not offer it is refused, except one on this machine.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 25
-    sender: str = "leitstand@localhost"
-    user: str = ""
-    password: str = ""
-    security: str = "starttls"
-    ca_file: str = ""
+from leitstand.notifications.smtp_settings import SmtpSettings
 
 
 class MailSender:

@@ -1,7 +1,8 @@
-"""Self-protection: the jobs by which Leitstand backs up its own database and proves it."""
+"""Self-protection: the jobs and rules by which Leitstand keeps and watches itself."""
 
 from leitstand.protection.duty import ProtectedJobs, ProtectionDuty
 from leitstand.protection.next_steps import Evidence
+from leitstand.protection.own_jobs import create_own_jobs
 from leitstand.protection.protection_jobs import (
     DRILL,
     FULL,
@@ -14,6 +15,14 @@ from leitstand.protection.protection_jobs import (
     protection_specs,
     refuse_deletion,
 )
+from leitstand.protection.watch import (
+    WATCH_JOBS,
+    create_rules,
+    default_rules,
+    refuse_rule_deletion,
+    refuse_watch_deletion,
+    watch_specs,
+)
 
 __all__ = [
     "DRILL",
@@ -23,10 +32,17 @@ __all__ = [
     "OWN_JOBS",
     "ROTATE",
     "VERIFY",
+    "WATCH_JOBS",
     "Evidence",
     "ProtectedJobs",
     "ProtectionDuty",
     "ProtectionTimes",
+    "create_own_jobs",
+    "create_rules",
+    "default_rules",
     "protection_specs",
     "refuse_deletion",
+    "refuse_rule_deletion",
+    "refuse_watch_deletion",
+    "watch_specs",
 ]

@@ -10,6 +10,7 @@ import structlog
 from leitstand.errors import ConflictError, LeitstandError
 from leitstand.jobs import Job, JobLedger, JobSpec, Queue
 from leitstand.protection.next_steps import Evidence, JobState, NextStep, next_steps
+from leitstand.protection.own_jobs import create_own_jobs
 from leitstand.store.database import Connection, Database, load_queries
 
 log = structlog.get_logger(__name__)
@@ -64,15 +65,7 @@ class ProtectionDuty:
 
         One that is disabled stays disabled: that, and not deleting it, is how to do without it.
         """
-        ledger = self._protected.jobs
-        existing = {job.name: job for job in await ledger.list_all()}
-        for spec in self._protected.specs:
-            job = existing.get(spec.name)
-            enabled = job is None or job.enabled
-            await ledger.save(spec.model_copy(update={"enabled": enabled}), managed=True)
-        created = [s.name for s in self._protected.specs if s.name not in existing]
-        if created:
-            log.info("self-protection jobs created", jobs=created)
+        await create_own_jobs(self._protected.jobs, self._protected.specs)
 
     async def run(self) -> None:
         """Look after each pause, and whenever a run has ended, until cancelled."""

@@ -10,7 +10,9 @@ from leitstand.settings.layer import Layer
 from leitstand.settings.sections import (
     AccessSettings,
     AgentSettings,
+    AlertSettings,
     BackupSettings,
+    ContactSettings,
     DatabaseSettings,
     DetectorSettings,
     DowntimeSettings,
@@ -19,6 +21,7 @@ from leitstand.settings.sections import (
     HistorySettings,
     LogSettings,
     LoopSettings,
+    NotificationSettings,
     ObjectiveSettings,
     ObjectSettings,
     ProofSettings,
@@ -26,6 +29,7 @@ from leitstand.settings.sections import (
     ScrubSettings,
     Section,
     ServerSettings,
+    SmtpSettings,
 )
 
 UNDER_DATA_DIR: Mapping[KeyPath, str] = {
@@ -50,6 +54,9 @@ class Settings(Section):
     proof: ProofSettings = ProofSettings()
     history: HistorySettings = HistorySettings()
     protection: ProtectionSettings = ProtectionSettings()
+    notifications: NotificationSettings = NotificationSettings()
+    smtp: SmtpSettings = SmtpSettings()
+    alerts: AlertSettings = AlertSettings()
     log: LogSettings = LogSettings()
     access: AccessSettings = AccessSettings()
     agent: AgentSettings = AgentSettings()
@@ -57,10 +64,12 @@ class Settings(Section):
     objects: ObjectSettings = ObjectSettings()
     scrub: ScrubSettings = ScrubSettings()
     detector: tuple[DetectorSettings, ...] = ()
+    contact: tuple[ContactSettings, ...] = ()
     job: tuple[Entry, ...] = Field((), repr=False)
     group: tuple[Entry, ...] = Field((), repr=False)
     window: tuple[Entry, ...] = Field((), repr=False)
     alert: tuple[Entry, ...] = Field((), repr=False)
+    notify: tuple[Entry, ...] = Field((), repr=False)
     hook: tuple[Entry, ...] = Field((), repr=False)
 
     @model_validator(mode="before")

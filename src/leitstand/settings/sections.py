@@ -231,6 +231,49 @@ class ProtectionSettings(Section):
     prune: Cron = "15 3 * * *"
 
 
+class NotificationSettings(Section):
+    """``[notifications]``: how messages to people are sent, and to whom by default."""
+
+    recipients: tuple[str, ...] = ("log",)
+    max_attempts: int = Field(5, ge=1, le=1000)
+    back_off: Deadline = 0.2
+    outage_back_off: Deadline = 30.0
+    deadline: Deadline = 15.0
+    concurrency: int = Field(4, ge=1, le=100)
+    templates: str = ""
+    webhook_secret: SecretStr = SecretStr("")
+    apprise_schemes: tuple[str, ...] = ()
+
+
+class SmtpSettings(Section):
+    """``[smtp]``: the server that takes our mail."""
+
+    host: str = Field("127.0.0.1", min_length=1)
+    port: int = Field(25, ge=1, le=65535)
+    sender: str = Field("leitstand@localhost", pattern=r"@")
+    user: str = ""
+    password: SecretStr = SecretStr("")
+    security: Annotated[Literal["starttls", "tls", "none"], BeforeValidator(_lowered)] = "starttls"
+    ca_file: str = ""
+
+
+class AlertSettings(Section):
+    """``[alerts]``: the evaluation of alert rules."""
+
+    enabled: bool = True
+    every: Deadline = 60.0
+    default_rules: bool = True
+
+
+class ContactSettings(Section):
+    """``[[contact]]``: a recipient by name, so that its address may hold a secret."""
+
+    name: str = ""
+    url: SecretUrl = SecretUrl("")
+    secret: SecretStr = SecretStr("")
+    body: Literal["standard", "alertmanager"] = "standard"
+
+
 class LogSettings(Section):
     """``[log]``: what is written to standard error, and how."""
 

@@ -209,7 +209,7 @@ CREATE TABLE public.job_troubles (
     recipient text NOT NULL,
     status text NOT NULL,
     run_id bigint NOT NULL,
-    told_at timestamp with time zone DEFAULT now() NOT NULL
+    quiet_until timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.jobs (

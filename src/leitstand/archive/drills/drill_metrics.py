@@ -38,6 +38,11 @@ class DrillMetrics:
                 "The last drill: 1 passed, 0 failed, -1 never ran",
                 {kind: _last_success(latest.get(kind)) for kind in DrillKind},
             ),
+            _by_kind(
+                "restore_drill_last_failed",
+                "1 when the last drill failed, 0 when it passed or there was none",
+                {kind: int(_last_success(latest.get(kind)) == 0) for kind in DrillKind},
+            ),
             *_recovery(latest),
             *_known_answers(latest),
             _by_kind(

@@ -41,9 +41,8 @@ from leitstand.jobs.loop_settings import LoopSettings
 from leitstand.jobs.queue import FinishedRun, Queue
 from leitstand.jobs.recorder import without_result
 from leitstand.jobs.run import StartedRun
-from leitstand.jobs.run_change import RunChange, Tell, tell_nobody
+from leitstand.jobs.run_change import RunChange
 from leitstand.jobs.runner import check_start, finish, tell
-from leitstand.store.database import Database
 
 log = structlog.get_logger(__name__)
 
@@ -71,30 +70,24 @@ class StrangerError(NotFoundError):
 class AgentDesk:
     """One server's desk. ``on_recorded`` is told of each result, and whether it was written.
 
-    ``on_change`` hears of every change of a run's status that is made here.
-
     Every call names the module that was authenticated; it gets at its own instances only.
     """
 
     def __init__(
         self,
-        database: Database,
+        queue: Queue,
         board: TaskBoard,
         settings: LoopSettings,
         draining: Callable[[], bool],
         on_recorded: Callable[[FinishedRun, bool], None],
     ) -> None:
-        self._database = database
-        self._agents = Agents(database, settings.stale_after)
-        self.on_change: Tell = tell_nobody
-        self._queue = Queue(database, self._changed)
+        self._database = queue.database
+        self._agents = Agents(queue.database, settings.stale_after)
+        self._queue = queue
         self._board = board
         self._settings = settings
         self._draining = draining
         self._on_recorded = on_recorded
-
-    def _changed(self, change: RunChange) -> None:
-        self.on_change(change)
 
     async def hello(self, module: str, hello: Hello) -> Welcome:
         """Take a process of the module's agent in; raises ConflictError for its tags."""
@@ -130,7 +123,7 @@ class AgentDesk:
         lost = [task.started for task in given if task.started.lease.run_id not in poll.held]
         started = [] if lost else await self._agents.start(poll.instance)
         for run in started:
-            self._changed(RunChange.started(run))
+            self._queue.tell(RunChange.started(run))
         cancelled = {task.started.lease.run_id for task in given if task.cancelled}
         return Orders(
             tasks=tuple([_task(run) for run in [*lost, *started] if await self._may_start(run)]),

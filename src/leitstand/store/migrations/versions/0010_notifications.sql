@@ -45,6 +45,7 @@ CREATE TABLE job_troubles (
     recipient text NOT NULL,
     status text NOT NULL,
     run_id bigint NOT NULL,
-    told_at timestamptz NOT NULL DEFAULT now(),
+    -- Until then the same trouble is not told again.
+    quiet_until timestamptz NOT NULL,
     PRIMARY KEY (job, recipient)
 );

@@ -1,0 +1,82 @@
+"""Leitstand's own alert rules and the jobs that evaluate and send."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from leitstand.alerts import RuleLedger
+from leitstand.app.alert_wiring import create_own_watch, measure
+from leitstand.app.control import open_control
+from leitstand.app.job_changes import delete_job
+from leitstand.app.rule_deletion import delete_rule
+from leitstand.errors import ConflictError
+from leitstand.protection import WATCH_JOBS, default_rules
+from leitstand.settings import load_settings
+from leitstand.store.database import Database
+from tests.alerts.scene import Scene as AlertScene
+
+
+async def test_they_are_made_where_they_are_missing(
+    database: Database, conninfo: str, tmp_path: Path
+) -> None:
+    """Who changes or disables one had a reason; deleting one would be made good by a start."""
+    file = tmp_path / "leitstand.toml"
+    file.write_text(f'[database]\nurl = "{conninfo}"\n')
+    async with open_control(load_settings(file, {})) as control:
+        rules = control.evaluator.rules
+        for _ in range(2):
+            await create_own_watch(control.settings, control.jobs, rules)
+            jobs = {job.name: job.enabled for job in await control.jobs.list_all()}
+            assert set(jobs) == set(WATCH_JOBS)
+            await control.jobs.set_enabled("send-notifications", enabled=False)
+            await rules.enable("self-drill-failed", enabled=False)
+        assert jobs == {"evaluate-alerts": True, "send-notifications": False}
+        assert not (await rules.get("self-drill-failed")).spec.enabled
+        for refused in (
+            delete_job(control, "evaluate-alerts"),
+            delete_rule(control, "self-drill-failed"),
+        ):
+            with pytest.raises(ConflictError, match="by which Leitstand"):
+                await refused
+
+
+async def test_who_does_without_them_can_delete_them(conninfo: str, tmp_path: Path) -> None:
+    file = tmp_path / "leitstand.toml"
+    file.write_text(f'[database]\nurl = "{conninfo}"\n')
+    async with open_control(load_settings(file, {})) as control:
+        await create_own_watch(control.settings, control.jobs, control.evaluator.rules)
+    file.write_text(f"{file.read_text()}[alerts]\nenabled = false\ndefault_rules = false\n")
+    async with open_control(load_settings(file, {})) as control:
+        await delete_job(control, "evaluate-alerts")
+        for rule in await control.evaluator.rules.list_all():
+            await delete_rule(control, rule.name)
+        await create_own_watch(control.settings, control.jobs, control.evaluator.rules)
+        assert await control.evaluator.rules.list_all() == []
+        assert [job.name for job in await control.jobs.list_all()] == ["send-notifications"]
+
+
+def test_without_backups_no_rule_is_about_them() -> None:
+    names = {rule.full_name for rule in default_rules(backups=False)}
+    assert names == {
+        "self-clock-ahead",
+        "self-clock-behind",
+        "self-schedule-broken",
+        "self-notifications-failed",
+    }
+
+
+async def test_a_fresh_installation_is_quiet(
+    database: Database, conninfo: str, tmp_path: Path
+) -> None:
+    """Nothing has failed yet, so nothing may fire; what is missing has two hours to come."""
+    scene = AlertScene(database, datetime.now(UTC))
+    await RuleLedger(scene.database).save_all(default_rules(backups=True), managed=False)
+    file = tmp_path / "leitstand.toml"
+    file.write_text(f'[database]\nurl = "{conninfo}"\n[server]\ndata_dir = "{tmp_path}/var"\n')
+    async with open_control(load_settings(file, {})) as control:
+        found = await scene.look(await measure(control.metrics))
+    assert {verdict.rule.name: verdict.phase for verdict in found.verdicts} == {
+        "self-backup-missing": "pending",
+        "self-drill-missing": "pending",
+    }
