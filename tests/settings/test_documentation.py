@@ -8,12 +8,13 @@ import pytest
 
 from leitstand.settings import Settings, load_settings
 from leitstand.settings.keys import dotted, find_field, is_secret, leaves
-from leitstand.settings.sections import DetectorSettings
+from leitstand.settings.sections import ContactSettings, DetectorSettings, Section
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/configuration.md").read_text()
 EXAMPLE = (ROOT / "leitstand.example.toml").read_text()
-LISTS = {"detector", "job", "group", "window", "alert", "hook"}
+TABLES: dict[str, type[Section]] = {"detector": DetectorSettings, "contact": ContactSettings}
+LISTS = {*TABLES, "job", "group", "window", "alert", "notify", "hook"}
 
 _SECTION = re.compile(r"^(?:## )?`\[+([a-z.]+)\]+`", re.MULTILINE)
 _ROW = re.compile(r"^\| `([a-z_]+)`( ✱)? \| `(.*?)` \| .+ \|$", re.MULTILINE)
@@ -29,7 +30,7 @@ def documented() -> Iterator[tuple[str, str, bool, str]]:
 
 def test_every_setting_is_documented_and_nothing_else() -> None:
     known = {dotted(path) for path, _ in leaves(Settings)} - LISTS
-    known |= {f"detector.{key}" for key in DetectorSettings.model_fields}
+    known |= {f"{name}.{key}" for name, model in TABLES.items() for key in model.model_fields}
     assert {f"{section}.{key}" for section, key, _, _ in documented()} == known
     assert all(f"`[[{name}]]`" in DOCUMENT for name in LISTS)
 
@@ -37,14 +38,16 @@ def test_every_setting_is_documented_and_nothing_else() -> None:
 def test_the_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
     lines = []
     for section, key, _, default in documented():
-        header = "[[detector]]" if section == "detector" else f"[{section}]"
+        header = f"[[{section}]]" if section in TABLES else f"[{section}]"
         lines += [] if header in lines else [header]
         lines.append(f"{key} = {default}")
     file = tmp_path / "documented.toml"
     file.write_text("\n".join(lines))
     settings = load_settings(file, {}).settings
-    assert settings.detector == (DetectorSettings(),)
-    assert settings.model_copy(update={"detector": ()}) == Settings()
+    assert {name: getattr(settings, name) for name in TABLES} == {
+        name: (model(),) for name, model in TABLES.items()
+    }
+    assert settings.model_copy(update=dict.fromkeys(TABLES, ())) == Settings()
 
 
 def test_secrets_are_marked() -> None:
