@@ -30,3 +30,21 @@ def test_all_that_cannot_be_used_is_named_at_once_without_secrets() -> None:
         ["LEITSTAND_DATABASE__URL", "database.url"],
     ]
     assert "hush" not in str(caught.value.as_dict())
+
+
+def test_contacts_rules_and_who_hears_of_what_are_checked() -> None:
+    settings = Settings.model_validate(
+        {
+            "contact": [{"name": "default", "url": "log"}, {"name": "a"}],
+            "alert": [{"metric_name": "m", "comparison": "ge", "threshold": 1, "recipient": "log"}],
+            "notify": [{"on": ["odd"]}],
+        }
+    )
+    with pytest.raises(SettingsError) as caught:
+        check_configuration(loaded(settings))
+    assert [problem.split(":")[0] for problem in caught.value.problems] == [
+        "contact[0].name",
+        "contact[1].url",
+        "alert[0]",
+        "notify",
+    ]

@@ -60,7 +60,7 @@ def test_a_job_of_a_third_party_kind_runs_in_a_worker(short_dir: Path, conninfo:
         ended = place.run("job", "run", "greet", "--wait", "--json")
         assert ended.code == 3, ended  # one name is empty
         assert file.read_text() == "Hello, Ada!\nHello, Grace!\n"
-        (job,) = place.json("job", "list")
+        job = place.json("job", "show", "greet")
         assert (job["managed"], job["group"]) == (True, "greetings")
         log = place.run("run", "logs", str(ended.json["id"])).out
         assert f"attempt 1 of greet wrote {file}" in log
