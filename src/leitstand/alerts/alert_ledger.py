@@ -40,11 +40,11 @@ class Decision:
         value, state = self.value, self.state
         return {
             "phase": state.phase,
-            "since": state.since,
-            "told_at": state.told_at,
-            "told": state.told,
-            "missing_since": state.missing_since,
-            "acknowledged_at": state.acknowledged_at,
+            "since": _text(state.since),
+            "told_at": _text(state.told_at),
+            "told": [str(message_id) for message_id in state.told],
+            "missing_since": _text(state.missing_since),
+            "acknowledged_at": _text(state.acknowledged_at),
             "acknowledged_by": state.acknowledged_by,
             "rule_id": self.rule_id,
             "fingerprint": self.fingerprint,
@@ -53,6 +53,11 @@ class Decision:
             "value": value if value is None or math.isfinite(value) else str(value),
             "version": self.version + 1,
         }
+
+
+def _text(moment: datetime | None) -> str | None:
+    """Written here: for tens of thousands the encoder's way to a type it does not know is long."""
+    return moment.isoformat() if moment else None
 
 
 class AlertLedger:

@@ -75,8 +75,8 @@ def payload(verdict: Verdict, notice: Notice, since: datetime, now: datetime) ->
         "comparison": "absent" if spec.absent else spec.comparison,
         "threshold": spec.threshold,
         "labels": dict(verdict.labels),
-        "since": since,
-        "ended": now if resolved else None,
+        "since": since.isoformat(),
+        "ended": now.isoformat() if resolved else None,
         "reason": verdict.reason if resolved else None,
         "fingerprint": verdict.fingerprint,
     }

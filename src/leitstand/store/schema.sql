@@ -713,6 +713,8 @@ CREATE INDEX notifications_bundled ON public.notifications USING btree (bundled_
 
 CREATE INDEX notifications_ended ON public.notifications USING btree (updated_at) WHERE (status = ANY (ARRAY['sent'::text, 'failed'::text]));
 
+CREATE INDEX notifications_grouped ON public.notifications USING btree (id) WHERE ((status = 'pending'::text) AND (bundled_into IS NULL) AND (group_key IS NOT NULL));
+
 CREATE INDEX notifications_leased ON public.notifications USING btree (leased_until) WHERE ((status = 'sending'::text) AND (bundled_into IS NULL));
 
 CREATE INDEX notifications_waiting ON public.notifications USING btree (id) WHERE ((status = 'pending'::text) AND (bundled_into IS NULL));

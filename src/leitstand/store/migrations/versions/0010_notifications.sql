@@ -30,6 +30,10 @@ CREATE TABLE notifications (
 CREATE INDEX notifications_waiting ON notifications (id)
 WHERE status = 'pending' AND bundled_into IS NULL;
 
+-- For every claim asks for these, and most queues have none.
+CREATE INDEX notifications_grouped ON notifications (id)
+WHERE status = 'pending' AND bundled_into IS NULL AND group_key IS NOT NULL;
+
 CREATE INDEX notifications_leased ON notifications (leased_until)
 WHERE status = 'sending' AND bundled_into IS NULL;
 
