@@ -26,6 +26,7 @@ from leitstand.jobs import AgentDesk, Agents, LoopSettings, Queue, RunStatus, Ta
 from leitstand.jobs.agents.desk import DrainingError, NotRegisteredError
 from leitstand.jobs.rescuer import Rescuer
 from leitstand.modules import ModuleLedger
+from leitstand.notifications import JobNews, Outbox, parse_notify_rules
 from leitstand.store.database import Database
 from tests.jobs.scene import Scene, eventually
 
@@ -128,6 +129,25 @@ async def test_a_result_that_is_delivered_twice_counts_once(scene: Scene, counte
     assert run.progress_message == "nearly"
     assert await texts(scene, claim.run) == ["one", "two"]
     assert await scene.queue.late_results(claim.run) == []
+
+
+async def test_a_run_that_failed_on_an_agent_is_told_to_people(
+    scene: Scene, database: Database
+) -> None:
+    outbox, board = Outbox(database), TaskBoard(Agents(database))
+    news = JobNews(outbox, parse_notify_rules([]), {"default": ("ops@x",)})
+    queue = Queue(database, watcher=news)
+    async with Database(database.conninfo, pool_size=2) as own:
+        desk = AgentDesk(queue.over(own), board, LoopSettings(), lambda: False, lambda *_: None)
+        counter = Counter(desk, board)
+        instance = await hello(counter)
+        claim = (await given(scene, counter, instance)).claim
+        ending = Ending(error=UsageError("it broke"))
+        await desk.result(
+            "web1", Delivery(instance=instance, claim=claim, end=End.of(ending, None))
+        )
+    (told,) = await outbox.list_all()
+    assert (told.recipient, told.payload["run"]) == ("ops@x", claim.run)
 
 
 async def test_a_result_that_cannot_be_stored_ends_the_run_all_the_same(

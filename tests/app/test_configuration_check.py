@@ -1,5 +1,7 @@
 """Values of the configuration that only their use can judge."""
 
+from dataclasses import replace
+
 import pytest
 
 from leitstand.app.configuration_check import check_configuration
@@ -41,8 +43,10 @@ def test_contacts_rules_and_who_hears_of_what_are_checked() -> None:
         }
     )
     with pytest.raises(SettingsError) as caught:
-        check_configuration(loaded(settings))
-    assert [problem.split(":")[0] for problem in caught.value.problems] == [
+        check_configuration(replace(loaded(settings), origins={"contact[1]": "x.toml, line 4"}))
+    assert caught.value.problems[1].startswith("x.toml, line 4: contact[1].url: it is missing.")
+    problems = (problem.removeprefix("x.toml, line 4: ") for problem in caught.value.problems)
+    assert [problem.split(":")[0] for problem in problems] == [
         "contact[0].name",
         "contact[1].url",
         "alert[0]",

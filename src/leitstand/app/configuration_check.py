@@ -29,7 +29,9 @@ def _problems(settings: Settings, origins: Mapping[str, str]) -> Iterator[str]:
         try:
             check()
         except UsageError as error:
-            place = f"{origins[key]}: " if key in origins else ""
+            # A key of a list's table stands where the table does.
+            origin = origins.get(key) or origins.get(key.rpartition(".")[0])
+            place = f"{origin}: " if origin else ""
             yield f"{place}{key}: {error.message}. {error.remedy or ''}".rstrip()
 
 
