@@ -233,7 +233,7 @@ async def test_a_check_costs_its_timeout_and_tells_no_secret() -> None:
 
 async def test_a_source_costs_only_its_own_families(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leitstand.metrics.own.SOURCE_TIMEOUT", 0.2)
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(20):
         answer = await get(site(sources=[Raising(), Hanging(), Sound()]), "/metrics")
     families = {family.name: family for family in text_string_to_metric_families(answer.text)}
     assert families["sound_value"].samples[0].value == 5

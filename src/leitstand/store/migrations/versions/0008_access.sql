@@ -1,5 +1,5 @@
--- Who may use the HTTP interface. Of every secret only its SHA-256 is kept: they are 32 random bytes,
--- which nobody can guess from it.
+-- Who may use the HTTP interface. Of every secret only its SHA-256 is kept: they are 32 random
+-- bytes, which nobody can guess from it.
 
 CREATE TABLE api_tokens (
     id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
