@@ -89,7 +89,7 @@ def test_everything_is_proven(served: Installation) -> None:
     """A fresh installation is clean as soon as its first jobs have run."""
     proof = served.run("proof", "--json")
     assert proof.code == 0, proof.out
-    assert [section["clean"] for section in proof.json["sections"]] == [True] * 5
+    assert [section["clean"] for section in proof.json["sections"]] == [True] * 8
     (drill, *_) = served.json("drill", "history")
     assert drill["canaries"]["returned"] == drill["canaries"]["expected"] > 0
     saved = served.directory / "proof.json"
@@ -98,6 +98,29 @@ def test_everything_is_proven(served: Installation) -> None:
     saved.write_text(proof.out.replace('"clean": true', '"clean": false', 1))
     changed = served.run("proof", "--check", str(saved))
     assert (changed.code, "it was changed" in changed.out) == (1, True)
+
+
+def test_each_planted_fault_is_in_the_proof_and_nothing_else(served: Installation) -> None:
+    """The report tells what reconcile and scrub have found, until the demonstration is gone."""
+    planted = served.json("demo", "archive")["planted"]
+    never = served.run("proof", "--demo", "--json").json["sections"]
+    assert [section["findings"][0]["problem"] for section in never] == [
+        "nobody has ever looked"
+    ] * 2
+    assert served.run("reconcile").code == served.run("scrub", "--sample", "100").code == 1
+    assert served.run("scrub", "--sample", "100").code == 0  # all within the cool-down
+    for option in ([], ["--demo"]):
+        proof = served.run("proof", *option, "--json")
+        assert proof.code == 1
+        found = {section["name"]: section["findings"] for section in proof.json["sections"]}
+        subjects = {name: [each["subject"] for each in found[name]] for name in found}
+        assert subjects.pop("reconcile") == planted["missing"] + planted["orphaned"]
+        assert subjects.pop("scrub") == planted["corrupted"]
+        assert not any(subjects.values())
+    assert "91.67 % read in the last 30 days, 2 never" in served.run("proof", "--demo").out
+    assert served.json("demo", "archive", "--remove") == {"removed": True}
+    assert served.run("proof").code == 0
+    assert "NOT_FOUND" in served.run("proof", "--demo").err
 
 
 def test_http(served: Installation) -> None:

@@ -64,6 +64,11 @@ def demonstration_settings(settings: Settings) -> IntegritySettings:
     )
 
 
+def looks_at_demonstration(settings: Settings) -> bool:
+    """Whether the demonstration stands for objects of one's own: it is there, and they are not."""
+    return demonstration(settings).exists and not settings.objects.store.get_secret_value()
+
+
 def integrity_executors(settings: Settings) -> list[Executor[Any]]:
     """The job kinds; what they need of the outside they open when they run."""
     integrity = integrity_settings(settings)

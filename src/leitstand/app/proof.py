@@ -6,23 +6,36 @@ from typing import Any
 
 from leitstand import __version__
 from leitstand.app.control import Control
+from leitstand.app.integrity_wiring import (
+    demonstration_settings,
+    integrity_settings,
+    looks_at_demonstration,
+)
 from leitstand.archive import (
     BackupsSection,
     DrillsSection,
+    IntegritySettings,
     ObjectivesSection,
     ProofReport,
+    ReconcileSection,
     RetentionSection,
+    ScrubSection,
     Section,
     SelftestSection,
+    SnapshotsSection,
     examine_sections,
     sealed,
 )
 
 
-async def prove(control: Control) -> tuple[ProofReport, dict[str, Any]]:
-    """The report, and its document, sealed with ``proof.key`` if there is one."""
+async def prove(control: Control, *, demo: bool = False) -> tuple[ProofReport, dict[str, Any]]:
+    """The report, and its document, sealed with ``proof.key`` if there is one.
+
+    With ``demo`` it is about the demonstration alone.
+    """
     now = datetime.now(UTC)
-    sections = await examine_sections(proof_sections(control), now)
+    chosen = demonstration_sections(control) if demo else proof_sections(control)
+    sections = await examine_sections(chosen, now)
     report = ProofReport(now, socket.gethostname(), __version__, sections)
     key = control.settings.proof.key.get_secret_value()
     return report, sealed(report.as_dict(), key)
@@ -37,4 +50,24 @@ def proof_sections(control: Control) -> list[Section]:
         ObjectivesSection(archive, drills),
         RetentionSection(archive),
         SelftestSection(control.selftests),
+        SnapshotsSection(control.objects),
+        *_integrity_sections(control, _store_of(control)),
     ]
+
+
+def demonstration_sections(control: Control) -> list[Section]:
+    """The links of the chain that the demonstration has."""
+    return _integrity_sections(control, demonstration_settings(control.settings))
+
+
+def _store_of(control: Control) -> IntegritySettings | None:
+    """The objects that are looked at, as by reconcile and scrub; None where there are none."""
+    settings = control.settings
+    if looks_at_demonstration(settings):
+        return demonstration_settings(settings)
+    return integrity_settings(settings) if settings.objects.store.get_secret_value() else None
+
+
+def _integrity_sections(control: Control, integrity: IntegritySettings | None) -> list[Section]:
+    store = "" if integrity is None else integrity.open_store().name
+    return [ReconcileSection(control.database, store), ScrubSection(control.database, store)]

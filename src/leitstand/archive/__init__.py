@@ -73,6 +73,8 @@ from leitstand.archive.proof.database_sections import (
     RetentionSection,
     SelftestSection,
 )
+from leitstand.archive.proof.integrity_sections import ReconcileSection, ScrubSection
+from leitstand.archive.proof.object_section import SnapshotsSection
 from leitstand.archive.proof.report import (
     ProofFinding,
     ProofReport,
@@ -139,6 +141,7 @@ __all__ = [
     "ProofReport",
     "Quota",
     "Reconcile",
+    "ReconcileSection",
     "Reconciliation",
     "Repository",
     "Restic",
@@ -148,6 +151,7 @@ __all__ = [
     "RetentionSection",
     "SampleSource",
     "Scrub",
+    "ScrubSection",
     "Scrubbing",
     "Section",
     "SectionReport",
@@ -156,6 +160,7 @@ __all__ = [
     "SelftestMetrics",
     "SelftestSection",
     "SnapshotState",
+    "SnapshotsSection",
     "Source",
     "TableChoice",
     "Verdict",

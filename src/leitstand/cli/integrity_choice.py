@@ -8,6 +8,7 @@ from leitstand.app.integrity_wiring import (
     demonstration,
     demonstration_settings,
     integrity_settings,
+    looks_at_demonstration,
 )
 from leitstand.archive import IntegritySettings
 from leitstand.cli.invocation import Invocation
@@ -23,13 +24,17 @@ def chosen_integrity(call: Invocation, *, demo: bool) -> IntegritySettings:
 
     Raises NotFoundError when the demonstration is asked for and is not there.
     """
-    there = demonstration(call.settings).exists
-    if demo and not there:
-        raise NotFoundError(
-            "there is no demonstration here", remedy="Set it up: leitstand demo archive"
-        )
-    unset = not call.settings.objects.store.get_secret_value()
-    if demo or (there and unset):
+    if demo:
+        require_demonstration(call)
+    if demo or looks_at_demonstration(call.settings):
         call.output.note("This is the demonstration; objects.store says where yours are.")
         return demonstration_settings(call.settings)
     return integrity_settings(call.settings)
+
+
+def require_demonstration(call: Invocation) -> None:
+    """Raise NotFoundError unless the demonstration is set up."""
+    if not demonstration(call.settings).exists:
+        raise NotFoundError(
+            "there is no demonstration here", remedy="Set it up: leitstand demo archive"
+        )

@@ -11,6 +11,7 @@ from leitstand.app.proof import prove
 from leitstand.archive import ProofReport, SectionReport, broken_seals
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
+from leitstand.cli.integrity_choice import DemoOption, require_demonstration
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
 from leitstand.display import counted, moment
@@ -26,12 +27,15 @@ async def proof(
         Path | None,
         typer.Option("--check", metavar="FILE", help="Only check the seals of a saved report."),
     ] = None,
+    demo: DemoOption = False,
 ) -> ExitCode:
     """Say of everything that is kept whether it is proven, as one sealed report."""
     if check is not None:
         return _check(call, check)
+    if demo:
+        require_demonstration(call)
     async with open_control(call.loaded) as control:
-        report, document = await prove(control)
+        report, document = await prove(control, demo=demo)
     parts = [part for section in report.sections for part in _section(section)]
     call.output.show(document, _head(report), *parts, _seals(document))
     return ExitCode.DONE if report.clean else ExitCode.FAILURE
@@ -66,13 +70,14 @@ def _head(report: ProofReport) -> str:
 
 
 def _section(section: SectionReport) -> list[Table | str]:
+    said = f" ({section.summary})" if section.summary else ""
     if section.clean:
-        return [f"\n{section.title}: clean"]
+        return [f"\n{section.title}: clean{said}"]
     rows = [
         (found.subject, " – ".join(filter(None, (found.problem, found.remedy))))
         for found in section.findings
     ]
-    return [f"\n{section.title}:", Table(("subject", "problem and remedy"), rows)]
+    return [f"\n{section.title}{said}:", Table(("subject", "problem and remedy"), rows)]
 
 
 def _seals(document: dict[str, Any]) -> str:

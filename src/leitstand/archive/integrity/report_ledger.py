@@ -18,6 +18,9 @@ queries = load_queries(__file__)
 RECONCILE = "reconcile"
 SCRUB = "scrub"
 
+FIRST = 50
+"""Findings of each sort that a report keeps."""
+
 
 @dataclass(frozen=True)
 class IntegrityReport:
@@ -37,10 +40,13 @@ class ReportLedger:
         self._database = database
 
     async def record_reconciliation(self, result: Reconciliation) -> None:
-        """Append a reconciliation."""
-        await self._record(
-            RECONCILE, result.store, result.is_clean, result.is_incomplete, result.summary()
-        )
+        """Append a reconciliation, with the first of its findings under ``first``."""
+        first = {
+            each.name: [revision.as_dict() for revision in each.first[:FIRST]]
+            for each in (result.missing, result.orphaned)
+        }
+        facts = {**result.summary(), "first": first}
+        await self._record(RECONCILE, result.store, result.is_clean, result.is_incomplete, facts)
 
     async def record_scrubbing(self, result: Scrubbing) -> None:
         """Append a scrub."""

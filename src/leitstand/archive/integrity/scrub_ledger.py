@@ -3,8 +3,8 @@
 The only code that touches ``scrub_inventories`` and ``scrub_state``.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Self
@@ -51,6 +51,14 @@ class Seen:
     recently: int
     ever: int
     oldest: datetime | None
+
+
+@dataclass(frozen=True)
+class FailedObjects:
+    """The objects that were wrong at their last reading: how many, and when the first were read."""
+
+    count: int = 0
+    first: Mapping[bytes, datetime] = field(default_factory=dict)
 
 
 class ScrubLedger:
@@ -116,6 +124,14 @@ class ScrubLedger:
         async with self._database.connection(LONG) as connection:
             row = await queries.coverage(connection, inventory=self._inventory, since=since)
         return Seen(row["recently"], row["ever"], row["oldest"])
+
+    async def failed(self, limit: int) -> FailedObjects:
+        """What was wrong at its last reading, in order of the keys, ``limit`` of them by name."""
+        async with self._database.connection(LONG) as connection:
+            found = queries.failed(connection, inventory=self._inventory, max_rows=limit)
+            rows = [row async for row in found]
+        first = {bytes(row["storage_key"]): row["checked_at"] for row in rows}
+        return FailedObjects(rows[0]["failed"] if rows else 0, first)
 
 
 async def failure_counts(database: Database) -> dict[str, int]:

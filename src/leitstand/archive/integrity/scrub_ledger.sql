@@ -65,6 +65,16 @@ SELECT
 FROM scrub_state
 WHERE inventory = :inventory;
 
+-- name: failed
+SELECT
+    storage_key,
+    checked_at,
+    count(*) OVER () AS failed
+FROM scrub_state
+WHERE inventory = :inventory AND result = 'failed'
+ORDER BY storage_key
+LIMIT :max_rows;
+
 -- name: failure_counts
 SELECT
     store,

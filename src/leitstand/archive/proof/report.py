@@ -35,12 +35,16 @@ class ProofFinding:
 
 @dataclass(frozen=True)
 class SectionReport:
-    """What a section says: ``facts`` are plain JSON values, with times as text."""
+    """What a section says: ``facts`` are plain JSON values, with times as text.
+
+    ``summary`` is what people are told of the facts, in half a sentence; it may be empty.
+    """
 
     name: str
     title: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[ProofFinding, ...] = ()
+    summary: str = ""
 
     @property
     def clean(self) -> bool:
@@ -53,6 +57,7 @@ class SectionReport:
             "name": self.name,
             "title": self.title,
             "clean": self.clean,
+            "summary": self.summary,
             "facts": dict(self.facts),
             "findings": [finding.as_dict() for finding in self.findings],
         }
