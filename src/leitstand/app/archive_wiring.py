@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from leitstand.address import check_conninfo
+from leitstand.app.addresses import backup_source, control_server_address
+from leitstand.app.integrity_wiring import integrity_settings
 from leitstand.archive import (
     ArchiveSettings,
     CanaryChoice,
@@ -26,6 +27,7 @@ from leitstand.archive import (
     PostgresRotate,
     PostgresVerify,
     RestoreDrill,
+    RevisionSample,
     SelftestLedger,
     TableChoice,
     drill_objects,
@@ -34,7 +36,6 @@ from leitstand.execution import Executor
 from leitstand.settings import Settings
 from leitstand.store.account import server_account
 from leitstand.store.database import Database
-from leitstand.store.embedded import EmbeddedServer
 
 
 def archive_settings(settings: Settings) -> ArchiveSettings:
@@ -81,11 +82,17 @@ def object_archive(settings: Settings, database: Database) -> ObjectArchive:
     return ObjectArchive(repository, ObjectLedger(database), DrillLedger(database))
 
 
-def object_drill(settings: Settings, snapshot: str | None) -> ObjectDrill:
-    """A drill of objects as configured, of ``snapshot`` or the newest."""
-    archive = archive_settings(settings)
+def object_drill(settings: Settings, snapshot: str | None, control: str) -> ObjectDrill:
+    """A drill of objects as configured, of ``snapshot`` or the newest.
+
+    Where the objects are a directory, a sample of them is compared with their table; ``control`` is
+    the control database's connection string.
+    """
+    archive, integrity = archive_settings(settings), integrity_settings(settings)
     scratch = archive.drill_scratch(server_account())  # the same directory as the database's drills
-    return ObjectDrill(scratch, archive.drill.phase_timeout, snapshot)
+    store = integrity.directory
+    samples = None if store is None else RevisionSample(integrity, control)
+    return ObjectDrill(scratch, archive.drill.phase_timeout, snapshot, samples, store)
 
 
 def archive_executors(settings: Settings) -> list[Executor[Any]]:
@@ -113,8 +120,9 @@ def archive_executors(settings: Settings) -> list[Executor[Any]]:
             yield object_archive(settings, database)
 
     async def run_object_drill(snapshot: str | None, say: Callable[[str], None]) -> Drill:
-        async with open_objects() as objects:
-            return await drill_objects(object_drill(settings, snapshot), objects, say)
+        async with open_database() as database:
+            drill = object_drill(settings, snapshot, database.conninfo)
+            return await drill_objects(drill, object_archive(settings, database), say)
 
     @asynccontextmanager
     async def open_selftests() -> AsyncIterator[SelftestLedger]:
@@ -131,26 +139,3 @@ def archive_executors(settings: Settings) -> list[Executor[Any]]:
         ObjectRotateKind(open_objects),
         CheckerSelftest(archive, open_selftests),
     ]
-
-
-@asynccontextmanager
-async def backup_source(settings: Settings) -> AsyncIterator[str]:
-    """The connection string of the server that backups are taken from."""
-    url = settings.backup.postgres.url.get_secret_value()
-    if url:
-        yield url
-        return
-    async with control_server_address(settings) as conninfo:
-        yield conninfo
-
-
-@asynccontextmanager
-async def control_server_address(settings: Settings) -> AsyncIterator[str]:
-    """The control database's connection string; the embedded server is up meanwhile."""
-    url = settings.database.url.get_secret_value()
-    if url:
-        check_conninfo("database.url", url)
-        yield url
-        return
-    async with EmbeddedServer(settings.server.data_dir) as embedded:
-        yield embedded.conninfo

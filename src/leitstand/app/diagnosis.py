@@ -9,8 +9,9 @@ from pathlib import Path
 
 import psycopg
 
-from leitstand.app.archive_wiring import archive_settings, control_server_address, object_repository
-from leitstand.app.archive_wiring import backup_source as open_source
+from leitstand.app.addresses import backup_source as open_source
+from leitstand.app.addresses import control_server_address
+from leitstand.app.archive_wiring import archive_settings, object_repository
 from leitstand.archive import DrillLedger, judge, list_generations
 from leitstand.doctor import (
     Finding,

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from leitstand.app.archive_wiring import control_server_address
+from leitstand.app.addresses import control_server_address
 from leitstand.archive import (
     DEMONSTRATION_TABLE,
     Demonstration,

@@ -51,6 +51,7 @@ from leitstand.archive.objects.object_restore import (
 from leitstand.archive.objects.object_rotation import ObjectRotation, rotate_objects
 from leitstand.archive.objects.opening import OpenRepository, open_repository
 from leitstand.archive.objects.restic import Restic
+from leitstand.archive.objects.revision_sample import RevisionSample
 from leitstand.archive.objects.snapshot import SHOWN
 from leitstand.archive.postgres.backup import (
     BackupResult,
@@ -149,6 +150,7 @@ __all__ = [
     "RestoreRequest",
     "RestoredObjects",
     "RetentionSection",
+    "RevisionSample",
     "SampleSource",
     "Scrub",
     "ScrubSection",

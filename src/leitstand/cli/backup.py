@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from leitstand.app.archive_wiring import archive_settings, backup_source
+from leitstand.app.addresses import backup_source
+from leitstand.app.archive_wiring import archive_settings
 from leitstand.archive import (
     NEWEST,
     BackupProgress,

@@ -55,7 +55,7 @@ async def run_drill(
                 show(None, phase)
 
             if kind is DrillKind.OBJECTS:
-                wanted = object_drill(call.settings, snapshot)
+                wanted = object_drill(call.settings, snapshot, control.database.conninfo)
                 drills = [await drill_objects(wanted, control.objects, say)]
             elif older:
                 drills = drill_in_turn(control.archive, older, say)

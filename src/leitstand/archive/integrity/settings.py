@@ -52,10 +52,8 @@ class IntegritySettings:
                 "nothing says where the objects are",
                 remedy="Set objects.store, or try it first: leitstand demo archive",
             )
-        if self.store.startswith("file://"):
-            return self._directory(self.store.removeprefix("file://"))
-        if "://" not in self.store:
-            return self._directory(self.store)
+        if self.directory is not None:
+            return DirectoryStore(self.directory, self.reports if self.reports.is_dir() else None)
         # Imported here: obstore takes 0.1 s, and a directory needs none of it.
         from leitstand.archive.integrity.remote_store import (  # noqa: PLC0415
             RemoteAddress,
@@ -66,9 +64,11 @@ class IntegritySettings:
             RemoteAddress(self.store, self.endpoint, self.region, self.access_key, self.secret_key)
         )
 
-    def _directory(self, path: str) -> DirectoryStore:
-        scratch = self.reports if self.reports.is_dir() else None
-        return DirectoryStore(Path(path).absolute(), scratch)
+    @property
+    def directory(self) -> Path | None:
+        """The object store if it is a directory of this machine; else, and if unset, None."""
+        path = self.store.removeprefix("file://")
+        return None if not path or "://" in path else Path(path).absolute()
 
     def open_table(self, control: str) -> Revisions:
         """The table of revisions; ``control`` is the control database's connection string."""

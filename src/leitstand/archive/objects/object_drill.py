@@ -32,7 +32,10 @@ class DrillFailure(LeitstandError):  # noqa: N818 -- a drill's outcome, told in 
 
 @dataclass(frozen=True)
 class KnownObject:
-    """An object as the application's database knows it; ``sha256`` is in hexadecimal digits."""
+    """An object as the application's database knows it; ``sha256`` is in hexadecimal digits.
+
+    A byte of the key that is no text is in it as half a surrogate pair, as in Python's file names.
+    """
 
     storage_key: str
     sha256: str
@@ -50,12 +53,14 @@ class ObjectDrill:
     """What to drill: the newest snapshot unless one is named, below ``scratch``.
 
     ``timeout`` limits each phase, in seconds; ``samples`` is None where no database is configured.
+    Their keys are below the directory ``store``; None: below what the snapshot holds.
     """
 
     scratch: Path
     timeout: float = 3600.0
     snapshot: str | None = None
     samples: SampleSource | None = None
+    store: Path | None = None
 
 
 async def drill_objects(
@@ -111,13 +116,21 @@ class _Course:
             if drill.samples is not None:
                 with self.watch.phase("compare") as limit:
                     async with asyncio.timeout(limit):
-                        await self._compare(unpacked, drill.samples)
+                        await self._compare(unpacked, drill, drill.samples)
 
-    async def _compare(self, unpacked: Unpacked, samples: SampleSource) -> None:
+    async def _compare(self, unpacked: Unpacked, drill: ObjectDrill, samples: SampleSource) -> None:
+        assert self.snapshot is not None  # noqa: S101 - it was unpacked
+        content = unpacked.content
+        if drill.store is not None:
+            place = place_of(drill.store.resolve(), self.snapshot, content)
+            if place is None:
+                self.praise.append(f"not compared: the snapshot does not hold {drill.store}")
+                return
+            content = place
         known = await samples.sample(SAMPLE)
         same, wrong = 0, []
         for each in known:
-            found = await asyncio.to_thread(_sha256, unpacked.content, each.storage_key)
+            found = await asyncio.to_thread(_sha256, content, each.storage_key)
             same += found == each.sha256.lower()
             if found is not None and found != each.sha256.lower():
                 wrong.append(each.storage_key)
@@ -142,6 +155,19 @@ class _Course:
             recovery_point_age=None if age is None else round(age, 3),
             phases=self.watch.phases,
         )
+
+
+def place_of(store: Path, snapshot: Snapshot, content: Path) -> Path | None:
+    """Where the directory ``store`` is in what was restored to ``content``; None if it is not.
+
+    A single source has become ``content``; of several each is there with its whole path.
+    """
+    for path in map(Path, snapshot.paths):
+        if store.is_relative_to(path):
+            top = path if len(snapshot.paths) == 1 else path.anchor
+            place = content / store.relative_to(top)
+            return place if place.is_dir() else None
+    return None
 
 
 def _sha256(content: Path, key: str) -> str | None:
