@@ -66,7 +66,7 @@ def make(kind: str) -> Executor[Any]:
         PostgresBackup(archive, open_source),
         PostgresVerify(archive),
         PostgresRotate(archive),
-        RestoreDrill(archive, open_ledger, run_object_drill),
+        RestoreDrill(archive, open_ledger, run_object_drill, run_object_drill),
         ObjectBackupKind(open_objects),
         ObjectCheckKind(open_objects),
         ObjectRotateKind(open_objects),

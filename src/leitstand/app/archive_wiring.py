@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from leitstand.address import conninfo_parts
 from leitstand.app.addresses import backup_source, control_server_address
 from leitstand.app.integrity_wiring import integrity_settings
 from leitstand.archive import (
@@ -14,6 +15,7 @@ from leitstand.archive import (
     DrillLedger,
     DrillSettings,
     ExpectedAnswer,
+    JointDrill,
     ObjectArchive,
     ObjectBackupKind,
     ObjectCheckKind,
@@ -31,7 +33,9 @@ from leitstand.archive import (
     SelftestLedger,
     TableChoice,
     drill_objects,
+    drill_together,
 )
+from leitstand.errors import UsageError
 from leitstand.execution import Executor
 from leitstand.settings import Settings
 from leitstand.store.account import server_account
@@ -95,6 +99,33 @@ def object_drill(settings: Settings, snapshot: str | None, control: str) -> Obje
     return ObjectDrill(scratch, archive.drill.phase_timeout, snapshot, samples, store)
 
 
+def joint_drill(settings: Settings, snapshot: str | None, control: Database) -> JointDrill:
+    """A drill of database and objects together; raises UsageError where that cannot be."""
+    integrity = integrity_settings(settings)
+    if integrity.directory is None:
+        raise UsageError(
+            "database and objects can be drilled together where the objects are a directory",
+            remedy="Set objects.store.",
+        )
+    return JointDrill(
+        archive=archive_settings(settings),
+        objects=object_archive(settings, control),
+        drill=object_drill(settings, snapshot, control.conninfo),
+        rows=integrity,
+        database=_database_of(integrity.database_url or control.conninfo),
+    )
+
+
+def _database_of(address: str) -> str:
+    name = (conninfo_parts(address) or {}).get("dbname")
+    if name is None:
+        raise UsageError(
+            "database and objects can be drilled together where the rows are in PostgreSQL",
+            remedy="Set objects.database_url to a URL of PostgreSQL with the database's name.",
+        )
+    return name
+
+
 def archive_executors(settings: Settings) -> list[Executor[Any]]:
     """The archive's job kinds; what they need of the outside they open when they run."""
     archive = archive_settings(settings)
@@ -124,6 +155,10 @@ def archive_executors(settings: Settings) -> list[Executor[Any]]:
             drill = object_drill(settings, snapshot, database.conninfo)
             return await drill_objects(drill, object_archive(settings, database), say)
 
+    async def run_joint_drill(snapshot: str | None, say: Callable[[str], None]) -> Drill:
+        async with open_database() as database:
+            return await drill_together(joint_drill(settings, snapshot, database), say)
+
     @asynccontextmanager
     async def open_selftests() -> AsyncIterator[SelftestLedger]:
         async with open_database() as database:
@@ -133,7 +168,7 @@ def archive_executors(settings: Settings) -> list[Executor[Any]]:
         PostgresBackup(archive, open_source),
         PostgresVerify(archive),
         PostgresRotate(archive),
-        RestoreDrill(archive, open_ledger, run_object_drill),
+        RestoreDrill(archive, open_ledger, run_object_drill, run_joint_drill),
         ObjectBackupKind(open_objects),
         ObjectCheckKind(open_objects),
         ObjectRotateKind(open_objects),

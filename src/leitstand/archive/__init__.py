@@ -24,6 +24,7 @@ from leitstand.archive.integrity.settings import IntegritySettings
 from leitstand.archive.kinds import PostgresBackup, PostgresRotate, PostgresVerify, RestoreDrill
 from leitstand.archive.objective_metrics import ObjectiveMetrics
 from leitstand.archive.objectives import Judgement, Objectives, breaches, judge
+from leitstand.archive.objects.joint_drill import JointDrill, drill_together
 from leitstand.archive.objects.listing import ListedSnapshot, SnapshotState, list_snapshots
 from leitstand.archive.objects.object_archive import ObjectArchive
 from leitstand.archive.objects.object_backup import ObjectBackup, back_up_objects
@@ -113,6 +114,7 @@ __all__ = [
     "GenerationState",
     "IntegrityMetrics",
     "IntegritySettings",
+    "JointDrill",
     "Judgement",
     "KnownObject",
     "ListedSnapshot",
@@ -176,6 +178,7 @@ __all__ = [
     "drill_database",
     "drill_in_turn",
     "drill_objects",
+    "drill_together",
     "examine_sections",
     "judge",
     "list_generations",

@@ -158,7 +158,8 @@ class DrillParams(Params):
     """What to drill: the newest generation, or snapshot of objects, unless one is named.
 
     Of a generation ``upto`` is ``full`` or an increment's id; ``older`` is how many other backups
-    of the database have their turn after the newest.
+    of the database have their turn after the newest. ``with_objects`` restores the newest snapshot
+    and the backup before it, and looks for each row's object.
     """
 
     kind: DrillKind = DrillKind.DATABASE
@@ -166,14 +167,18 @@ class DrillParams(Params):
     snapshot: str | None = None
     upto: str | None = None
     older: int = Field(default=0, ge=0)
+    with_objects: bool = False
 
     @model_validator(mode="after")
     def _names_its_kind(self) -> Self:
         of_database = self.generation is not None or self.upto is not None or self.older > 0
-        if of_database if self.kind is DrillKind.OBJECTS else self.snapshot is not None:
-            raise ValueError(
-                "a drill of objects has a 'snapshot', of the database 'generation', 'upto', 'older'"
-            )
+        of_objects = self.kind is DrillKind.OBJECTS
+        if of_database and (of_objects or self.with_objects):
+            raise ValueError("'generation', 'upto' and 'older' are for the database alone")
+        if self.snapshot is not None and not (of_objects or self.with_objects):
+            raise ValueError("a 'snapshot' is for kind 'objects', or with 'with_objects'")
+        if of_objects and self.with_objects:
+            raise ValueError("'with_objects' is for kind 'database'")
         if self.older and self.generation is not None:
             raise ValueError("with 'older' the newest is drilled; name no 'generation'")
         if self.upto is not None and self.generation is None:
@@ -189,11 +194,16 @@ class RestoreDrill:
     isolation: ClassVar[Isolation] = Isolation.WORKER
 
     def __init__(
-        self, archive: ArchiveSettings, open_ledger: OpenLedger, objects: RunObjectDrill
+        self,
+        archive: ArchiveSettings,
+        open_ledger: OpenLedger,
+        objects: RunObjectDrill,
+        together: RunObjectDrill,
     ) -> None:
         self._archive = archive
         self._open_ledger = open_ledger
         self._objects = objects
+        self._together = together
 
     async def execute(self, params: DrillParams, run: RunFacts, reporter: Reporter) -> Result:
         """Drill and record; raises DrillFailedError with the details of those that failed."""
@@ -215,6 +225,8 @@ class RestoreDrill:
         if params.kind is DrillKind.OBJECTS:
             return [await self._objects(params.snapshot, say)]
         with interruptible():
+            if params.with_objects:
+                return [await self._together(params.snapshot, say)]
             if params.older:
                 return drill_in_turn(self._archive, params.older, say)
             return [drill_database(self._archive, params.generation, say, upto=params.upto)]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from leitstand.app.archive_wiring import object_drill
+from leitstand.app.archive_wiring import joint_drill, object_drill
 from leitstand.app.control import open_control
 from leitstand.archive import (
     Drill,
@@ -13,6 +13,7 @@ from leitstand.archive import (
     drill_database,
     drill_in_turn,
     drill_objects,
+    drill_together,
 )
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
@@ -45,16 +46,25 @@ async def run_drill(
     older: Annotated[
         int, typer.Option("--older", metavar="N", min=0, help="So many others, in turn, too.")
     ] = 0,
+    with_objects: Annotated[
+        bool, typer.Option("--with-objects", help="Database and objects together: do they match?")
+    ] = False,
 ) -> ExitCode:
     """Restore a backup to an isolated place, prove that it is sound, remove it."""
-    _check_choice(kind, generation, snapshot, upto, older)
+    if with_objects:
+        _check_pair(kind, generation or upto, older)
+    else:
+        _check_choice(kind, generation, snapshot, upto, older)
     async with open_control(call.loaded) as control:
         with call.output.progress(f"{kind.value} drill") as show, interruptible():
 
             def say(phase: str) -> None:
                 show(None, phase)
 
-            if kind is DrillKind.OBJECTS:
+            if with_objects:
+                pair = joint_drill(call.settings, snapshot, control.database)
+                drills = [await drill_together(pair, say)]
+            elif kind is DrillKind.OBJECTS:
                 wanted = object_drill(call.settings, snapshot, control.database.conninfo)
                 drills = [await drill_objects(wanted, control.objects, say)]
             elif older:
@@ -65,6 +75,13 @@ async def run_drill(
             await control.drills.record(drill)
     call.output.show(as_document(drills), *(details(_facts(drill)) for drill in drills))
     return ExitCode.DONE if all(drill.success for drill in drills) else ExitCode.FAILURE
+
+
+def _check_pair(kind: DrillKind, generation: str | None, older: int) -> None:
+    if kind is DrillKind.OBJECTS or generation is not None or older:
+        raise UsageError(
+            "--with-objects drills the newest snapshot (or --snapshot) and the backup before it"
+        )
 
 
 def _check_choice(

@@ -4,6 +4,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import psycopg
 
@@ -19,6 +20,17 @@ class CopyCheckError(LeitstandError):
     """The restored copy answers wrongly, or not at all."""
 
     code = "DRILL_CHECK"
+
+
+class CopyCheck(Protocol):
+    """A further check of a restored copy; ``name`` is that of its phase."""
+
+    @property
+    def name(self) -> str:
+        """In one word."""
+
+    def __call__(self, server: IsolatedServer, limit: float) -> str:
+        """What is to be said of a copy that passes; raises CopyCheckError, within ``limit`` s."""
 
 
 @dataclass(frozen=True)

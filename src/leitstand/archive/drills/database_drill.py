@@ -4,7 +4,7 @@ Everything blocks: run it in a worker process. The recovery time that is reporte
 recovery would do (verify and unpack, combine, start, first answer), not the further checks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from leitstand.archive.drills.copy_check import (
+    CopyCheck,
     ExpectedAnswer,
     answers_select_one,
     ask_all,
@@ -49,6 +50,7 @@ class DatabaseDrill:
     queries: Sequence[ExpectedAnswer] = ()
     known: Canaries | None = None
     phase_timeout: float = 3600.0
+    also: CopyCheck | None = None
     amcheck: bool = True
 
 
@@ -68,6 +70,7 @@ class _Course:
     watch: Stopwatch
     restored: Materialised | None = None
     canaries: dict[str, Any] = field(default_factory=dict)
+    praise: list[str] = field(default_factory=list)
 
 
 def run_database_drill(
@@ -122,6 +125,9 @@ def _prove(drill: DatabaseDrill, room: Path, cluster: Cluster, course: _Course) 
                 require_known(answers)
         with watch.phase("queries") as limit:
             ask_all(server, drill.queries, limit)
+        if drill.also is not None:
+            with watch.phase(drill.also.name) as limit:
+                course.praise.append(drill.also(server, limit))
         if drill.amcheck:
             with watch.phase("check") as limit:
                 check_structure(server, limit)
@@ -136,7 +142,7 @@ def _report(drill: DatabaseDrill, course: _Course, failure: str | None) -> Drill
         kind=DrillKind.DATABASE,
         source=drill.generation.name if restored is None else restored.source,
         success=failure is None,
-        detail=failure or _praise(drill, course.canaries),
+        detail=failure or _praise(drill, course),
         recovery_time=watch.total(*RECOVERY) if answered else None,
         recovery_point_age=None if point is None else _seconds(course.began - point),
         phases=watch.phases,
@@ -148,12 +154,13 @@ def _seconds(time: timedelta) -> float:
     return round(time.total_seconds(), 3)
 
 
-def _praise(drill: DatabaseDrill, canaries: Mapping[str, Any]) -> str:
+def _praise(drill: DatabaseDrill, course: _Course) -> str:
     parts = ["restored, started and answered"]
-    if canaries:
-        parts.append(f"{counted(canaries['expected'], 'known answer')} returned")
+    if course.canaries:
+        parts.append(f"{counted(course.canaries['expected'], 'known answer')} returned")
     if drill.queries:
         parts.append(f"{len(drill.queries)} queries as expected")
+    parts += course.praise
     if drill.amcheck:
         parts.append("pg_amcheck found no corruption")
     return "; ".join(parts)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import structlog
 
+from leitstand.archive.drills.copy_check import CopyCheck
 from leitstand.archive.drills.database_drill import DatabaseDrill, last_lines, run_database_drill
 from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.postgres.canary import Canaries
@@ -31,10 +32,11 @@ def drill_database(
     say: Callable[[str], None] = lambda _: None,
     *,
     upto: str | None = None,
+    also: CopyCheck | None = None,
 ) -> Drill:
     """Drill ``generation``, or the newest that holds a backup, be it damaged.
 
-    ``upto`` is ``full`` or an increment's id, the newest by default.
+    ``upto`` is ``full`` or an increment's id, the newest by default; ``also`` is one more check.
 
     No backup is a failed drill. Raises NotFoundError for a generation that was named and does not
     exist, or that is being removed.
@@ -43,11 +45,15 @@ def drill_database(
     if chosen is None:
         return _failed("", f"no backup found in {archive.directory}")
     with in_use(chosen):
-        return _drill(chosen, upto, archive, say)
+        return _drill(chosen, upto, archive, say, also)
 
 
 def _drill(
-    generation: Path, upto: str | None, archive: ArchiveSettings, say: Callable[[str], None]
+    generation: Path,
+    upto: str | None,
+    archive: ArchiveSettings,
+    say: Callable[[str], None],
+    also: CopyCheck | None,
 ) -> Drill:
     try:
         stages = stages_upto(generation, upto)
@@ -61,6 +67,7 @@ def _drill(
         queries=archive.drill.queries,
         known=_known(stages[-1]),
         phase_timeout=archive.drill.phase_timeout,
+        also=also,
     )
     drill = run_database_drill(plan, archive.server_programs(account), account, say)
     _note(generation, drill, tuple(stage_name(stage) for stage in stages))
