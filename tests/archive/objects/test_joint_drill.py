@@ -84,7 +84,7 @@ async def test_the_parts_of_a_backup_are_judged_as_one(pair: Pair) -> None:
     assert "missing: lost of document" in drill.detail
     newest = pair.archive.newest
     assert newest.drilled_at is None
-    assert newest.full.tried_at is not None
+    assert newest.stages[0].tried_at is not None
 
 
 def test_a_snapshot_that_is_older_than_every_backup(archive: Archive) -> None:
