@@ -118,6 +118,9 @@ def test_each_planted_fault_is_in_the_proof_and_nothing_else(served: Installatio
         assert subjects.pop("scrub") == planted["corrupted"]
         assert not any(subjects.values())
     assert "91.67 % read in the last 30 days, 2 never" in served.run("proof", "--demo").out
+    page = fetch(served, "/")
+    assert f"{planted['missing'][0]}: a row names it" in page
+    assert "2 found" in page
     assert served.json("demo", "archive", "--remove") == {"removed": True}
     assert served.run("proof").code == 0
     assert "NOT_FOUND" in served.run("proof", "--demo").err

@@ -51,8 +51,13 @@ def proof_sections(control: Control) -> list[Section]:
         RetentionSection(archive),
         SelftestSection(control.selftests),
         SnapshotsSection(control.objects),
-        *_integrity_sections(control, _store_of(control)),
+        *integrity_sections(control),
     ]
+
+
+def integrity_sections(control: Control) -> list[Section]:
+    """What is known of the objects that reconcile and scrub look at."""
+    return _integrity_sections(control, _store_of(control))
 
 
 def demonstration_sections(control: Control) -> list[Section]:

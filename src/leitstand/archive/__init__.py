@@ -76,7 +76,7 @@ from leitstand.archive.proof.database_sections import (
     SelftestSection,
 )
 from leitstand.archive.proof.integrity_sections import ReconcileSection, ScrubSection
-from leitstand.archive.proof.object_section import SnapshotsSection
+from leitstand.archive.proof.object_section import SnapshotsSection, recorded_snapshots
 from leitstand.archive.proof.report import (
     ProofFinding,
     ProofReport,
@@ -185,6 +185,7 @@ __all__ = [
     "list_snapshots",
     "open_repository",
     "parse_size",
+    "recorded_snapshots",
     "restore_generation",
     "restore_objects",
     "rotate",

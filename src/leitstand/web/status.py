@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from leitstand.archive import Drill, Generation, GenerationState, Judgement, breaches
+from leitstand.archive import Drill, Generation, GenerationState, Judgement, SectionReport, breaches
 from leitstand.jobs import AgentInfo, Job, Run, ServerInfo
 
 
@@ -20,6 +20,7 @@ class Status:
     drills: Sequence[Drill]
     problems: Sequence[str]
     agents: Sequence[AgentInfo] = ()
+    objects: Sequence[SectionReport] = ()
 
 
 def problems_of(

@@ -70,6 +70,17 @@ def test_a_date_in_the_future_stops_everything() -> None:
     assert kept([snapshot(2), skewed], 1) == ["01"]
 
 
+@pytest.mark.parametrize("skew", [timedelta(minutes=-10), timedelta(minutes=10)])
+def test_the_clock_of_the_one_who_wrote_decides_nothing(skew: timedelta) -> None:
+    """Case 39: it is ten minutes off; ages are never compared, and what may be wrong is refused."""
+    snapshots = [snapshot(1), snapshot(2), replace(snapshot(3), taken_at=NOW + skew)]
+    if skew < timedelta():
+        assert kept(snapshots, 2) == ["02", "03"]
+    else:
+        with pytest.raises(FutureSnapshotError):
+            plan_rotation(snapshots, 2, NOW)
+
+
 states = st.sampled_from(SnapshotState)
 listed = st.lists(
     st.builds(

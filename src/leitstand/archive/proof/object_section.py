@@ -13,7 +13,7 @@ from leitstand.archive.objects.object_ledger import RepositoryCheck
 from leitstand.archive.objects.snapshot import SHOWN
 from leitstand.archive.objects.snapshot_retention import TOLERANCE
 from leitstand.archive.proof.report import ProofFinding, SectionReport
-from leitstand.display import counted
+from leitstand.display import counted, moment
 
 CHECK = "leitstand backup objects check --read-data"
 DRILL = "leitstand drill run --kind objects"
@@ -46,6 +46,21 @@ class SnapshotsSection:
         }
         found = (*_about(snapshots, now), *_failed(checks, drills))
         return SectionReport(self.name, self.title, facts, found, _summary(snapshots))
+
+
+async def recorded_snapshots(objects: ObjectArchive) -> SectionReport | None:
+    """What the control database alone knows of snapshots, at once; None if it knows of none."""
+    known = await objects.ledger.repository_at(objects.repository.address)
+    if known is None:
+        return None
+    records = [record for record in await objects.ledger.records(known) if record.complete]
+    checks = await objects.ledger.checks(known)
+    drills = await objects.drills.history(DrillKind.OBJECTS, 1)
+    summary = counted(len(records), "complete snapshot")
+    if records:
+        summary += f", the newest of {moment(records[-1].taken_at)}"
+    found = tuple(_failed(checks, drills))
+    return SectionReport(SnapshotsSection.name, SnapshotsSection.title, {}, found, summary)
 
 
 def _about(snapshots: Sequence[ListedSnapshot], now: datetime) -> Iterator[ProofFinding]:
