@@ -2,7 +2,19 @@
 
 import sys
 
-from bench import alerts, backup, history, latency, lists, live, reconcile, runs, scrub, verify
+from bench import (
+    alerts,
+    backup,
+    history,
+    latency,
+    lists,
+    live,
+    peers,
+    reconcile,
+    runs,
+    scrub,
+    verify,
+)
 from bench.server import bench_server
 
 PARTS = {
@@ -16,6 +28,7 @@ PARTS = {
     "verify": verify.report,
     "reconcile": reconcile.report,
     "scrub": scrub.report,
+    "peers": peers.report,
 }
 
 
