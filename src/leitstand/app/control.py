@@ -10,6 +10,7 @@ from leitstand.address import check_conninfo
 from leitstand.alerts import AlertMetrics, EvaluateAlerts, Evaluator
 from leitstand.app.alert_wiring import make_evaluator, measure
 from leitstand.app.archive_wiring import archive_executors, archive_settings, object_archive
+from leitstand.app.core_wiring import Core, build_core
 from leitstand.app.integrity_wiring import integrity_executors
 from leitstand.app.notification_wiring import job_news, make_dispatcher, make_outbox
 from leitstand.archive import (
@@ -90,6 +91,7 @@ class Control:
     dispatcher: Dispatcher
     evaluator: Evaluator
     metrics: OwnMetrics
+    core: Core
 
     @property
     def window_source(self) -> WindowSource:
@@ -188,6 +190,7 @@ def _put_together(
         dispatcher=dispatcher,
         evaluator=evaluator,
         metrics=metrics,
+        core=build_core(settings, database),
     )
     metrics.add(*_measured(control))
     return control

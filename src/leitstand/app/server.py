@@ -13,6 +13,7 @@ from leitstand.access import Gate
 from leitstand.app.alert_wiring import apply_alert_entries, create_own_watch
 from leitstand.app.configuration_check import check_configuration
 from leitstand.app.control import Control, open_control
+from leitstand.app.core_wiring import hear_of_changes
 from leitstand.app.ending import Ending
 from leitstand.app.job_changes import delete_job, save_job
 from leitstand.app.jobs_as_code import apply_configuration
@@ -187,6 +188,7 @@ async def _duties(
         relay.run(),
         control.news.run(),
         control.dispatcher.run(control.database.conninfo),
+        hear_of_changes(control.database, control.core),
     ]
     if control.settings.protection.enabled:
         duty = _protection(control)

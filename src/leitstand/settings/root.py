@@ -12,6 +12,7 @@ from leitstand.settings.sections import (
     AgentSettings,
     AlertSettings,
     BackupSettings,
+    CacheSettings,
     ContactSettings,
     DatabaseSettings,
     DetectorSettings,
@@ -57,6 +58,7 @@ class Settings(Section):
     notifications: NotificationSettings = NotificationSettings()
     smtp: SmtpSettings = SmtpSettings()
     alerts: AlertSettings = AlertSettings()
+    cache: CacheSettings = CacheSettings()
     log: LogSettings = LogSettings()
     access: AccessSettings = AccessSettings()
     agent: AgentSettings = AgentSettings()

@@ -274,6 +274,12 @@ class ContactSettings(Section):
     body: Literal["standard", "alertmanager"] = "standard"
 
 
+class CacheSettings(Section):
+    """``[cache]``: how old what is remembered of the control database may be."""
+
+    configuration: Annotated[Duration, Field(ge=0)] = 5.0
+
+
 class LogSettings(Section):
     """``[log]``: what is written to standard error, and how."""
 

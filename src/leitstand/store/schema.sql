@@ -560,6 +560,29 @@ CREATE TABLE public.servers (
     clock_skew double precision DEFAULT 0 NOT NULL
 );
 
+CREATE TABLE public.setting_history (
+    key text NOT NULL,
+    scope text NOT NULL,
+    version bigint NOT NULL,
+    value jsonb NOT NULL,
+    fingerprint text NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    changed_by text NOT NULL
+);
+
+CREATE TABLE public.settings (
+    key text NOT NULL,
+    scope text NOT NULL,
+    value jsonb NOT NULL,
+    version bigint NOT NULL,
+    fingerprint text NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_by text NOT NULL,
+    CONSTRAINT settings_key_check CHECK ((key <> ''::text)),
+    CONSTRAINT settings_scope_check CHECK ((scope <> ''::text)),
+    CONSTRAINT settings_version_check CHECK ((version > 0))
+);
+
 CREATE TABLE public.windows (
     name text NOT NULL,
     days text[] DEFAULT '{}'::text[] NOT NULL,
@@ -685,6 +708,12 @@ ALTER TABLE ONLY public.selftests
 
 ALTER TABLE ONLY public.servers
     ADD CONSTRAINT servers_pkey PRIMARY KEY (instance);
+
+ALTER TABLE ONLY public.setting_history
+    ADD CONSTRAINT setting_history_pkey PRIMARY KEY (key, scope, version);
+
+ALTER TABLE ONLY public.settings
+    ADD CONSTRAINT settings_pkey PRIMARY KEY (key, scope);
 
 ALTER TABLE ONLY public.windows
     ADD CONSTRAINT windows_pkey PRIMARY KEY (name);
