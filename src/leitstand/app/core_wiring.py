@@ -1,11 +1,13 @@
 """Puts together what Leitstand keeps for tenants and modules: values that change while it runs."""
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from leitstand.configuration import CHANNEL as SETTINGS_CHANNEL
+from leitstand.configuration import CHANNEL as SETTINGS
 from leitstand.configuration import CachedSettings, SettingLedger
+from leitstand.flags import CHANNEL as FLAGS
+from leitstand.flags import FlagLedger, FlagMemory, Flags
 from leitstand.settings import Settings
 from leitstand.store.database import Database
 from leitstand.store.listener import Listener
@@ -17,15 +19,24 @@ class Core:
 
     setting_ledger: SettingLedger
     configuration: CachedSettings
+    flag_ledger: FlagLedger
+    flags: Flags
 
 
 def build_core(settings: Settings, database: Database) -> Core:
     """All of it on one database."""
-    ledger = SettingLedger(database)
+    setting_ledger, flag_ledger = SettingLedger(database), FlagLedger(database)
     return Core(
-        setting_ledger=ledger,
-        configuration=CachedSettings(ledger, settings.cache.configuration),
+        setting_ledger=setting_ledger,
+        configuration=CachedSettings(setting_ledger, settings.cache.configuration),
+        flag_ledger=flag_ledger,
+        flags=Flags(flag_ledger, flag_memory(settings), settings.cache.flags),
     )
+
+
+def flag_memory(settings: Settings) -> FlagMemory:
+    """Where the last known flags are kept."""
+    return FlagMemory(settings.server.data_dir / "flags.json")
 
 
 def hear_of_changes(database: Database, core: Core) -> Coroutine[Any, Any, None]:
@@ -33,12 +44,19 @@ def hear_of_changes(database: Database, core: Core) -> Coroutine[Any, Any, None]
 
     While nobody could listen, anything may have changed.
     """
+    changed: dict[str, Callable[[str], None]] = {
+        SETTINGS: core.configuration.invalidate,
+        FLAGS: lambda _: core.flags.invalidate(),
+    }
 
-    def changed(channel: str, payload: str) -> None:
-        del channel
-        core.configuration.invalidate(payload)
+    def on_gap() -> None:
+        core.configuration.invalidate()
+        core.flags.invalidate()
 
     listener = Listener(
-        database.conninfo, [SETTINGS_CHANNEL], changed, on_gap=core.configuration.invalidate
+        database.conninfo,
+        list(changed),
+        lambda channel, payload: changed[channel](payload),
+        on_gap,
     )
     return listener.run()

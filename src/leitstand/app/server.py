@@ -21,6 +21,7 @@ from leitstand.app.login import first_login_link
 from leitstand.app.status import gather_status
 from leitstand.app.worker_call import worker_call
 from leitstand.archive import GenerationState, list_generations
+from leitstand.flags import FlagMetrics
 from leitstand.health import Check, Readiness
 from leitstand.health.checks import loop_alive, room_for_backups
 from leitstand.jobs import (
@@ -145,7 +146,7 @@ def _site(control: Control, server: ControlServer, agents: APIRouter, hub: Hub) 
         "loop": loop_alive(lambda: server.passes.last_completed, settings.loop.tick),
         "backup_room": room_for_backups(settings.backup.postgres.directory),
     }
-    control.metrics.add(LoopMetrics(server))
+    control.metrics.add(LoopMetrics(server), FlagMetrics(control.core.flags))
     return Site(
         readiness=Readiness(checks),
         metrics=control.metrics,

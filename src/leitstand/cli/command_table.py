@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, CommandEntry] = dict(
         _entry("agent", "Run a remote agent: jobs on a machine that reaches no database."),
         _entry("module", "Modules and remote agents: register them, issue credentials."),
         _entry("setting", "Configuration values: set and get them, see their history."),
+        _entry("flag", "Feature flags: set, list and evaluate them."),
         _entry("backup", "Backups: make, verify, rotate and list them."),
         _entry("restore", "Restore a backup to a directory."),
         _entry("drill", "Restore drills: run one now, see the results."),

@@ -278,6 +278,7 @@ class CacheSettings(Section):
     """``[cache]``: how old what is remembered of the control database may be."""
 
     configuration: Annotated[Duration, Field(ge=0)] = 5.0
+    flags: Annotated[Duration, Field(ge=0)] = 5.0
 
 
 class LogSettings(Section):

@@ -178,6 +178,16 @@ CREATE SEQUENCE public.fencing_token
     NO MAXVALUE
     CACHE 1;
 
+CREATE TABLE public.flags (
+    key text NOT NULL,
+    enabled boolean DEFAULT false NOT NULL,
+    rollout_percentage integer DEFAULT 0 NOT NULL,
+    target_tenants text[] DEFAULT '{}'::text[] NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT flags_key_check CHECK ((key <> ''::text)),
+    CONSTRAINT flags_rollout_percentage_check CHECK (((rollout_percentage >= 0) AND (rollout_percentage <= 100)))
+);
+
 CREATE TABLE public.integrity_reports (
     id bigint NOT NULL,
     kind text NOT NULL,
@@ -636,6 +646,9 @@ ALTER TABLE ONLY public.browser_sessions
 
 ALTER TABLE ONLY public.drills
     ADD CONSTRAINT drills_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.flags
+    ADD CONSTRAINT flags_pkey PRIMARY KEY (key);
 
 ALTER TABLE ONLY public.integrity_reports
     ADD CONSTRAINT integrity_reports_pkey PRIMARY KEY (id);

@@ -1,0 +1,131 @@
+"""Flags on a real database: fresh while it answers, as last known while it does not."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from leitstand.errors import NotFoundError
+from leitstand.flags import (
+    Flag,
+    FlagChange,
+    FlagKeyError,
+    FlagLedger,
+    FlagMemory,
+    FlagMetrics,
+    FlagRolloutError,
+    Flags,
+    FlagTargetError,
+    Reason,
+)
+from leitstand.store.database import Database
+from tests.conftest import TEMPLATE, Postgres
+
+
+class Clock:
+    """A clock that the test turns."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_changes_touch_only_what_they_name(database: Database) -> None:
+    ledger = FlagLedger(database)
+    assert await ledger.change("f", FlagChange()) == Flag("f")
+    await ledger.change("f", FlagChange(rollout_percentage=30))
+    await ledger.change("f", FlagChange(target_tenants=frozenset({"acme", "münchen"})))
+    flag = await ledger.change("f", FlagChange(enabled=True))
+    assert flag == Flag("f", True, 30, frozenset({"acme", "münchen"}))
+    cleared = await ledger.change("f", FlagChange(enabled=False, target_tenants=frozenset()))
+    assert cleared == Flag("f", False, 30)
+    assert await ledger.list_all() == [cleared]
+    await ledger.delete("f")
+    with pytest.raises(NotFoundError):
+        await ledger.delete("f")
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "error"),
+    [
+        ("", FlagChange(), FlagKeyError),
+        ("a|b", FlagChange(), FlagKeyError),
+        ("a/b", FlagChange(), FlagKeyError),
+        ("a", FlagChange(rollout_percentage=101), FlagRolloutError),
+        ("a", FlagChange(rollout_percentage=-1), FlagRolloutError),
+        ("a", FlagChange(target_tenants=frozenset({""})), FlagTargetError),
+        ("a", FlagChange(target_tenants=frozenset({"x\0"})), FlagTargetError),
+    ],
+)
+async def test_what_cannot_be(
+    database: Database, key: str, change: FlagChange, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        await FlagLedger(database).change(key, change)
+
+
+async def test_what_is_known_is_kept_for_its_time(database: Database, tmp_path: Path) -> None:
+    clock, ledger = Clock(), FlagLedger(database)
+    flags = Flags(ledger, FlagMemory(tmp_path / "flags.json"), 5.0, clock)
+    assert (await flags.evaluate("f", "a")).reason is Reason.UNKNOWN
+    await ledger.change("f", FlagChange(enabled=True))
+    assert not await flags.is_enabled("f", "a")
+    clock.now += 5.0
+    assert await flags.is_enabled("f", "a")
+    await ledger.change("f", FlagChange(enabled=False))
+    flags.invalidate()
+    assert not await flags.is_enabled("f", "a")
+    assert await flags.keys() == ["f"]
+
+
+async def test_the_last_known_state_survives_outage_and_restart(
+    own_postgres: Postgres, tmp_path: Path
+) -> None:
+    """Cases 51, 53, 54: stale answers at once, from the file after a restart, fresh soon after."""
+    clock, memory = Clock(), FlagMemory(tmp_path / "var/flags.json")
+    async with Database(own_postgres.conninfo(TEMPLATE), deadline=1.0) as database:
+        ledger = FlagLedger(database)
+        await ledger.change("f", FlagChange(target_tenants=frozenset({"acme"})))
+        flags = Flags(ledger, memory, 5.0, clock)
+        assert await flags.is_enabled("f", "acme")
+        await asyncio.to_thread(own_postgres.stop)
+        clock.now += 5.0
+        answers = await asyncio.gather(*(flags.evaluate("f", "acme") for _ in range(20)))
+        assert {(a.value, a.reason, a.stale) for a in answers} == {(True, Reason.STALE, True)}
+        (age,) = await FlagMetrics(flags).collect()
+        assert [sample.value for sample in age.samples] == [5.0]
+
+        restarted = Flags(ledger, memory, 5.0, clock)
+        assert await restarted.is_enabled("f", "acme")
+        assert (await restarted.evaluate("f", "other")).stale
+        blank = Flags(ledger, FlagMemory(tmp_path / "none.json"), 5.0, clock)
+        assert (await blank.evaluate("f", "acme")).reason is Reason.ERROR
+        assert not await blank.is_enabled("f", "acme")
+        (age,) = await FlagMetrics(blank).collect()
+        assert age.samples == []
+
+        await asyncio.to_thread(own_postgres.start)
+        clock.now += 1.0
+        for each in (flags, restarted, blank):
+            assert (await each.evaluate("f", "acme")).reason is Reason.TARGETING_MATCH
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"flags": [1]}', '{"flags": [{"key": "a"}]}'])
+def test_a_file_that_cannot_be_read_is_none(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "flags.json"
+    file.write_text(content)
+    memory = FlagMemory(file)
+    assert memory.recall() is None
+    memory.keep([Flag("f", True, 5, frozenset({"ü"}))])
+    assert memory.recall() == {"f": Flag("f", True, 5, frozenset({"ü"}))}
+    assert list(tmp_path.iterdir()) == [file]
+
+
+async def test_a_place_that_cannot_be_written_costs_nothing(
+    database: Database, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    flags = Flags(FlagLedger(database), FlagMemory(tmp_path / "file/flags.json"))
+    assert (await flags.evaluate("f")).reason is Reason.UNKNOWN
