@@ -48,6 +48,27 @@ def test_modules_and_their_credentials(capsys: pytest.CaptureFixture[str]) -> No
     assert "not shown again" in shown
 
 
+def test_whether_a_module_is_active_and_where_its_metrics_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert document(capsys, "module", "active", "web1", "acme") == {
+        "module": "web1",
+        "tenant": "acme",
+        "active": False,
+    }
+    said(capsys, "module", "register", "web1", "1.0", "--flag", "a")
+    said(capsys, "flag", "set", "a", "--target", "acme")
+    assert said(capsys, "module", "active", "web1", "acme") == "web1 is active for acme.\n"
+    assert said(capsys, "module", "active", "web1", "zz") == "web1 is not active for zz.\n"
+    url = "http://10.0.0.5/metrics"
+    assert document(capsys, "module", "source", "web1", url)["metrics_url"] == url
+    assert document(capsys, "module", "list")[0]["metrics_url"] == url
+    assert document(capsys, "module", "source", "web1", "--none")["metrics_url"] is None
+    said(capsys, "module", "source", "web1", code=2)
+    assert "METRICS_URL" in said(capsys, "module", "source", "web1", "file:///x", code=2)
+    assert "MODULE_AMBIGUOUS" in said(capsys, "module", "register", "web1-b", "1", code=1)
+
+
 def test_what_makes_no_sense(capsys: pytest.CaptureFixture[str]) -> None:
     assert "module register nobody" in said(capsys, "module", "credential", "nobody", code=1)
     assert "either" in said(capsys, "module", "credential", code=2)

@@ -8,6 +8,7 @@ from leitstand.configuration import CHANNEL as SETTINGS
 from leitstand.configuration import CachedSettings, SettingLedger
 from leitstand.flags import CHANNEL as FLAGS
 from leitstand.flags import FlagLedger, FlagMemory, Flags
+from leitstand.modules import Activation, ModuleLedger
 from leitstand.settings import Settings
 from leitstand.store.database import Database
 from leitstand.store.listener import Listener
@@ -21,16 +22,19 @@ class Core:
     configuration: CachedSettings
     flag_ledger: FlagLedger
     flags: Flags
+    activation: Activation
 
 
 def build_core(settings: Settings, database: Database) -> Core:
     """All of it on one database."""
     setting_ledger, flag_ledger = SettingLedger(database), FlagLedger(database)
+    flags = Flags(flag_ledger, flag_memory(settings), settings.cache.flags)
     return Core(
         setting_ledger=setting_ledger,
         configuration=CachedSettings(setting_ledger, settings.cache.configuration),
         flag_ledger=flag_ledger,
-        flags=Flags(flag_ledger, flag_memory(settings), settings.cache.flags),
+        flags=flags,
+        activation=Activation(ModuleLedger(database), flags.is_enabled),
     )
 
 

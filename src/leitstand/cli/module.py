@@ -52,6 +52,37 @@ async def list_modules(call: Invocation) -> None:
     call.output.show(documents, Table(columns, rows, empty="No modules."))
 
 
+@app.command("active")
+async def active(
+    call: Invocation,
+    name: Name,
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="For whom.")],
+) -> None:
+    """Say whether a module is active for a tenant: registered, and all its flags on."""
+    async with open_control(call.loaded) as control:
+        state = await control.core.activation.is_active(tenant, name)
+    document = {"module": name, "tenant": tenant, "active": state}
+    call.output.show(document, f"{name} is {'' if state else 'not '}active for {tenant}.")
+
+
+@app.command("source")
+async def source(
+    call: Invocation,
+    name: Name,
+    url: Annotated[
+        str | None, typer.Argument(metavar="URL", help="Where it shows its metrics.")
+    ] = None,
+    none: Annotated[bool, typer.Option("--none", help="It shows none any more.")] = False,
+) -> None:
+    """Register the URL of a module's metrics, which join ours from the next scrape on."""
+    if (url is None) != none:
+        raise UsageError("give either a URL or --none")
+    async with open_control(call.loaded) as control:
+        module = await control.modules.set_source(name, url)
+    where = f"at {url}" if url else "nowhere"
+    call.output.show(module.as_dict(), f"The metrics of {name} are {where}.")
+
+
 @app.command("credential")
 async def credential(
     call: Invocation,

@@ -19,12 +19,13 @@ class Module:
     version: str
     required_flags: tuple[str, ...]
     registered_at: datetime
+    metrics_url: str | None = None
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
         """A module from a row of ``modules``."""
         flags = tuple(row["required_flags"])
-        return cls(row["name"], row["version"], flags, row["registered_at"])
+        return cls(row["name"], row["version"], flags, row["registered_at"], row["metrics_url"])
 
     def as_dict(self) -> dict[str, Any]:
         """The module's JSON shape."""
@@ -33,6 +34,7 @@ class Module:
             "version": self.version,
             "required_flags": list(self.required_flags),
             "registered_at": self.registered_at,
+            "metrics_url": self.metrics_url,
         }
 
 

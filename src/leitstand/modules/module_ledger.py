@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from leitstand.errors import NotFoundError
+from leitstand.modules.metric_names import check_distinct
+from leitstand.modules.metrics_url import check_metrics_url
 from leitstand.modules.module import Module, check_module
 from leitstand.store.database import Connection, Database, load_queries
 
@@ -24,25 +26,53 @@ class ModuleLedger:
     async def register(self, name: str, version: str, required_flags: Sequence[str] = ()) -> Module:
         """Add the module, or update version and flags of the one of that name.
 
-        Raises ModuleNameError and ModuleVersionError.
+        Raises ModuleNameError and ModuleVersionError, and AmbiguousModuleError for a new module
+        whose metrics could be taken for another's. Two at once take turns.
         """
         check_module(name, version)
-        async with self._database.connection() as connection:
+        async with self._database.transaction() as connection:
+            await queries.take_turns(connection)
+            names = {row["name"] async for row in queries.list_modules(connection)}
+            if name not in names:
+                check_distinct(name, names)
             row = await queries.register(
                 connection, name=name, version=version, required_flags=list(required_flags)
             )
         return Module.from_row(row)
 
-    async def list_all(self) -> list[Module]:
-        """All modules, ordered by name."""
+    async def set_source(self, name: str, url: str | None) -> Module:
+        """Say where the module shows its metrics; None: nowhere. It counts from the next scrape.
+
+        Raises UnknownModuleError and MetricsUrlError.
+        """
+        if url is not None:
+            check_metrics_url(url)
         async with self._database.connection() as connection:
+            row = await queries.set_source(connection, name=name, metrics_url=url)
+        if row is None:
+            raise _unknown(name)
+        return Module.from_row(row)
+
+    async def find(self, name: str) -> Module | None:
+        """The module of that name, or None."""
+        async with self._database.connection() as connection:
+            row = await queries.find(connection, name=name)
+        return None if row is None else Module.from_row(row)
+
+    async def list_all(self, deadline: float | None = None) -> list[Module]:
+        """All modules, ordered by name, within ``deadline`` seconds."""
+        async with self._database.connection(deadline) as connection:
             return [Module.from_row(row) async for row in queries.list_modules(connection)]
 
 
 async def lock_module(connection: Connection, name: str) -> None:
     """Hold the module until the transaction ends; raises UnknownModuleError."""
     if await queries.lock_module(connection, name=name) is None:
-        raise UnknownModuleError(
-            f"no module is named {name!r}",
-            remedy=f"Register it first: leitstand module register {name} VERSION",
-        )
+        raise _unknown(name)
+
+
+def _unknown(name: str) -> UnknownModuleError:
+    return UnknownModuleError(
+        f"no module is named {name!r}",
+        remedy=f"Register it first: leitstand module register {name} VERSION",
+    )

@@ -10,5 +10,17 @@ RETURNING *;
 -- name: list_modules
 SELECT * FROM modules ORDER BY name;
 
+-- name: take_turns!
+-- Who registers must see all that are registered; readers are not held up.
+LOCK TABLE modules IN SHARE ROW EXCLUSIVE MODE;
+
+-- name: set_source^
+UPDATE modules SET metrics_url = :metrics_url, updated_at = now()
+WHERE name = :name
+RETURNING *;
+
+-- name: find^
+SELECT * FROM modules WHERE name = :name;
+
 -- name: lock_module^
 SELECT name FROM modules WHERE name = :name FOR NO KEY UPDATE;

@@ -340,6 +340,8 @@ CREATE TABLE public.modules (
     required_flags text[] DEFAULT '{}'::text[] NOT NULL,
     registered_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    metrics_url text,
+    CONSTRAINT modules_metrics_url_check CHECK ((metrics_url <> ''::text)),
     CONSTRAINT modules_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,62}$'::text)),
     CONSTRAINT modules_version_check CHECK ((version <> ''::text))
 );

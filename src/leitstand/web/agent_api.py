@@ -22,6 +22,7 @@ from leitstand.errors import UsageError
 from leitstand.execution import validation_sentence
 from leitstand.jobs import AgentDesk
 from leitstand.modules import CredentialLedger
+from leitstand.web.module_guards import credential_guard
 
 B = TypeVar("B", bound=BaseModel)
 T = TypeVar("T")
@@ -36,13 +37,7 @@ class BodyTooLargeError(UsageError):
 def agent_api(desk: AgentDesk, credentials: CredentialLedger) -> APIRouter:
     """The paths below ``API``; each asks for a module's credential before it reads the body."""
 
-    async def authenticated(request: Request) -> str:
-        sent = {name: value for name, value in request.headers.raw if name.startswith(b"x-client-")}
-        caller = request.client.host if request.client else ""
-        client_id, secret = sent.get(b"x-client-id", b""), sent.get(b"x-client-secret", b"")
-        return await credentials.authenticate(client_id, secret, caller)
-
-    caller = Annotated[str, Depends(authenticated)]
+    caller = Annotated[str, Depends(credential_guard(credentials))]
     router = APIRouter(prefix=API)
 
     @router.post("/hello")

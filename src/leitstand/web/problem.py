@@ -13,7 +13,7 @@ from leitstand.access import ForbiddenError, UnauthenticatedError
 from leitstand.errors import ConflictError, FailureClass, LeitstandError, NotFoundError, UsageError
 from leitstand.failed_attempts import TooManyFailuresError
 from leitstand.masking import mask_url
-from leitstand.modules import AuthenticationError
+from leitstand.modules import AuthenticationError, InactiveModuleError
 from leitstand.web.security_headers import SECURITY_HEADERS
 
 log = structlog.get_logger(__name__)
@@ -24,6 +24,7 @@ STATUSES: dict[type[LeitstandError], HTTPStatus] = {
     UnauthenticatedError: HTTPStatus.UNAUTHORIZED,
     AuthenticationError: HTTPStatus.UNAUTHORIZED,
     ForbiddenError: HTTPStatus.FORBIDDEN,
+    InactiveModuleError: HTTPStatus.FORBIDDEN,
     TooManyFailuresError: HTTPStatus.TOO_MANY_REQUESTS,
     UsageError: HTTPStatus.BAD_REQUEST,
     NotFoundError: HTTPStatus.NOT_FOUND,
