@@ -139,12 +139,14 @@ def test_every_package_stands_in_the_architecture() -> None:
 
 def test_every_metric_in_the_table_is_exported_and_nothing_is_left_out() -> None:
     text = (ROOT / "docs/operations.md").read_text()
-    names = r"(?:leitstand_core|backup_postgres|backup_objects|restore_drill|storage)_\w+"
+    beginnings = ("leitstand_core", "leitstand_module(?=_up|_scrape)", "backup_postgres")
+    beginnings += ("backup_objects", "restore_drill", "storage")
+    names = rf"(?:{'|'.join(beginnings)})_\w+"
     documented = {name.removesuffix("_total") for name in re.findall(rf"`({names})`", text)}
     exported = {
         name
         for path in SOURCE.rglob("*.py")
-        if path.name == "own.py" or path.name.endswith("_metrics.py")
+        if path.name in ("own.py", "scraping.py") or path.name.endswith("_metrics.py")
         for name in re.findall(rf'"({names})"', path.read_text())
     }
     assert documented == exported

@@ -1,16 +1,14 @@
-"""Renders Leitstand's own metrics; the domains hand them over through a small protocol."""
+"""Collects Leitstand's own metrics; the domains hand them over through a small protocol."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import structlog
-from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-from prometheus_client.registry import Collector
 
 from leitstand.errors import LeitstandError
+from leitstand.metrics.rendering import Exposition, render
 
 log = structlog.get_logger(__name__)
 
@@ -27,18 +25,8 @@ class Source(Protocol):
         """The families as they are now."""
 
 
-class _Collected(Collector):
-    def __init__(self, families: Iterable[Metric]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterable[Metric]:
-        return self._families
-
-
 class OwnMetrics:
     """All sources as one page. A source that fails or hangs costs only its own families."""
-
-    content_type = CONTENT_TYPE_LATEST
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = list(sources)
@@ -60,11 +48,9 @@ class OwnMetrics:
             families.extend(found or ())
         return families
 
-    async def page(self) -> bytes:
-        """The families as a text page."""
-        registry = CollectorRegistry()
-        registry.register(_Collected(await self.families()))
-        return generate_latest(registry)
+    async def exposition(self, accept: str = "") -> Exposition:
+        """The families as a page, in the format that ``accept`` (the header) asks for."""
+        return render(await self.families(), accept=accept)
 
     async def _collect(self, source: Source) -> Sequence[Metric] | None:
         try:

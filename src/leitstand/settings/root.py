@@ -22,6 +22,7 @@ from leitstand.settings.sections import (
     HistorySettings,
     LogSettings,
     LoopSettings,
+    MetricsSettings,
     NotificationSettings,
     ObjectiveSettings,
     ObjectSettings,
@@ -59,6 +60,7 @@ class Settings(Section):
     smtp: SmtpSettings = SmtpSettings()
     alerts: AlertSettings = AlertSettings()
     cache: CacheSettings = CacheSettings()
+    metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
     access: AccessSettings = AccessSettings()
     agent: AgentSettings = AgentSettings()

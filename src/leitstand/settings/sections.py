@@ -281,6 +281,17 @@ class CacheSettings(Section):
     flags: Annotated[Duration, Field(ge=0)] = 5.0
 
 
+class MetricsSettings(Section):
+    """``[metrics]``: the page of metrics, and what a module may cost that is scraped for it."""
+
+    prefix: str = Field("leitstand", pattern=r"^[a-zA-Z_][a-zA-Z0-9_]{0,62}$")
+    timeout: Deadline = 2.0
+    body_limit: int = Field(8 * 1024 * 1024, ge=1024)
+    sample_limit: int = Field(50_000, ge=1)
+    private_networks: bool = True
+    cache: Annotated[Duration, Field(ge=0)] = 1.0
+
+
 class LogSettings(Section):
     """``[log]``: what is written to standard error, and how."""
 

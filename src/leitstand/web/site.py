@@ -2,15 +2,16 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from leitstand import __version__
 from leitstand.access import Gate
 from leitstand.health import Readiness
 from leitstand.live import Hub, MessageLedger
-from leitstand.metrics import OwnMetrics
+from leitstand.metrics import Exposition
 from leitstand.web import live_socket
 from leitstand.web.api import api_routes, openapi_route
 from leitstand.web.callers import Scraper
@@ -22,12 +23,19 @@ from leitstand.web.security_headers import SecurityHeaders
 from leitstand.web.status import Status
 
 
+class ShowsMetrics(Protocol):
+    """What ``/metrics`` answers with."""
+
+    async def exposition(self, accept: str = "") -> Exposition:
+        """The page, in the format that the header ``Accept`` asks for."""
+
+
 @dataclass(frozen=True)
 class Site:
     """What the pages and the API are made of; ``agents`` brings its own way to ask who calls."""
 
     readiness: Readiness
-    metrics: OwnMetrics
+    metrics: ShowsMetrics
     status: Callable[[], Awaitable[Status]]
     gate: Gate
     controls: Controls
@@ -94,5 +102,6 @@ def _answer_machines(app: FastAPI, site: Site) -> None:
         return JSONResponse(report.as_dict(), 200 if report.ready else 503)
 
     @app.api_route("/metrics", methods=READ)
-    async def metrics(_: Scraper) -> Response:
-        return Response(await site.metrics.page(), media_type=site.metrics.content_type)
+    async def metrics(_: Scraper, request: Request) -> Response:
+        page = await site.metrics.exposition(request.headers.get("accept", ""))
+        return Response(page.body, media_type=page.media_type)
