@@ -12,6 +12,7 @@ from leitstand.modules import Activation, ModuleLedger
 from leitstand.settings import Settings
 from leitstand.store.database import Database
 from leitstand.store.listener import Listener
+from leitstand.tenants import Provisioner, TenantLedger, TenantSettings
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,14 @@ class Core:
     flag_ledger: FlagLedger
     flags: Flags
     activation: Activation
+    tenants: TenantLedger
+    provisioner: Provisioner
 
 
 def build_core(settings: Settings, database: Database) -> Core:
     """All of it on one database."""
     setting_ledger, flag_ledger = SettingLedger(database), FlagLedger(database)
+    tenants = TenantLedger(database)
     flags = Flags(flag_ledger, flag_memory(settings), settings.cache.flags)
     return Core(
         setting_ledger=setting_ledger,
@@ -35,6 +39,19 @@ def build_core(settings: Settings, database: Database) -> Core:
         flag_ledger=flag_ledger,
         flags=flags,
         activation=Activation(ModuleLedger(database), flags.is_enabled),
+        tenants=tenants,
+        provisioner=Provisioner(tenants, _tenant_settings(settings, database.conninfo)),
+    )
+
+
+def _tenant_settings(settings: Settings, control_conninfo: str) -> TenantSettings:
+    given = settings.tenants
+    admin = given.admin_url.get_secret_value()
+    return TenantSettings(
+        admin_conninfo=admin or control_conninfo,
+        reference="tenants.admin_url" if admin else "database.url",
+        database_prefix=given.database_prefix,
+        delete_after=given.delete_after,
     )
 
 

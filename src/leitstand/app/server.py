@@ -191,6 +191,7 @@ async def _duties(
         control.news.run(),
         control.dispatcher.run(control.database.conninfo),
         hear_of_changes(control.database, control.core),
+        control.core.provisioner.run(),
     ]
     if control.settings.protection.enabled:
         duty = _protection(control)

@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, CommandEntry] = dict(
         _entry("server", "Control servers: list and drain them."),
         _entry("agent", "Run a remote agent: jobs on a machine that reaches no database."),
         _entry("module", "Modules and remote agents: register them, issue credentials."),
+        _entry("tenant", "Tenants with their databases: create, list and delete them."),
         _entry("setting", "Configuration values: set and get them, see their history."),
         _entry("flag", "Feature flags: set, list and evaluate them."),
         _entry("backup", "Backups: make, verify, rotate and list them."),

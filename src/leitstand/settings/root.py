@@ -32,6 +32,7 @@ from leitstand.settings.sections import (
     Section,
     ServerSettings,
     SmtpSettings,
+    TenantSettings,
 )
 
 UNDER_DATA_DIR: Mapping[KeyPath, str] = {
@@ -60,6 +61,7 @@ class Settings(Section):
     smtp: SmtpSettings = SmtpSettings()
     alerts: AlertSettings = AlertSettings()
     cache: CacheSettings = CacheSettings()
+    tenants: TenantSettings = TenantSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
     access: AccessSettings = AccessSettings()

@@ -292,6 +292,14 @@ class MetricsSettings(Section):
     cache: Annotated[Duration, Field(ge=0)] = 1.0
 
 
+class TenantSettings(Section):
+    """``[tenants]``: where their databases are made; an empty url means the control database's."""
+
+    admin_url: SecretUrl = SecretUrl("")
+    database_prefix: str = Field("leitstand_tenant_", pattern=r"^[a-z][a-z0-9_]{0,22}$")
+    delete_after: Annotated[Duration, Field(ge=0)] = 5.0
+
+
 class LogSettings(Section):
     """``[log]``: what is written to standard error, and how."""
 

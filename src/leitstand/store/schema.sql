@@ -595,6 +595,20 @@ CREATE TABLE public.settings (
     CONSTRAINT settings_version_check CHECK ((version > 0))
 );
 
+CREATE TABLE public.tenants (
+    slug text NOT NULL,
+    name text NOT NULL,
+    database text NOT NULL,
+    reference text NOT NULL,
+    status text NOT NULL,
+    mark uuid DEFAULT gen_random_uuid() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    drop_at timestamp with time zone,
+    CONSTRAINT tenants_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT tenants_slug_check CHECK ((slug ~ '^[a-z][a-z0-9_]{0,39}$'::text)),
+    CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'active'::text, 'deleting'::text, 'failed_cleanup'::text])))
+);
+
 CREATE TABLE public.windows (
     name text NOT NULL,
     days text[] DEFAULT '{}'::text[] NOT NULL,
@@ -729,6 +743,12 @@ ALTER TABLE ONLY public.setting_history
 
 ALTER TABLE ONLY public.settings
     ADD CONSTRAINT settings_pkey PRIMARY KEY (key, scope);
+
+ALTER TABLE ONLY public.tenants
+    ADD CONSTRAINT tenants_database_key UNIQUE (database);
+
+ALTER TABLE ONLY public.tenants
+    ADD CONSTRAINT tenants_pkey PRIMARY KEY (slug);
 
 ALTER TABLE ONLY public.windows
     ADD CONSTRAINT windows_pkey PRIMARY KEY (name);
