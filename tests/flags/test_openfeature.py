@@ -3,31 +3,25 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from http import HTTPStatus
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
 import pytest
-from fastapi import FastAPI, Request
 from openfeature import api
 from openfeature.client import OpenFeatureClient
 from openfeature.contrib.provider.ofrep import OFREPProvider
 from openfeature.evaluation_context import EvaluationContext
 from openfeature.exception import ErrorCode
 
+from leitstand.access import Role
 from leitstand.flags import FlagChange, FlagLedger, FlagMemory, Flags, evaluate_one
 from leitstand.flags.openfeature_provider import LeitstandProvider
 from leitstand.store.database import Database
-from leitstand.web import bind, ofrep_routes, serving
-from leitstand.web.problem import ProblemError, answer_with_problems
+from leitstand.web import bind, build_site, serving
+from tests.web.scene import site_on
 
-TOKEN = {"Authorization": "Bearer right"}
 PATH = "/ofrep/v1/evaluate/flags"
-
-
-def authorised(request: Request) -> None:
-    if request.headers.get("authorization") != TOKEN["Authorization"]:
-        raise ProblemError(HTTPStatus.UNAUTHORIZED, "UNAUTHENTICATED", "no")
 
 
 @pytest.fixture
@@ -39,18 +33,27 @@ async def flags(database: Database, tmp_path: Path) -> Flags:
     return Flags(ledger, FlagMemory(tmp_path / "flags.json"), 60.0)
 
 
+@dataclass(frozen=True)
+class Server:
+    """Where the protocol is spoken, and what opens the door."""
+
+    address: str
+    headers: dict[str, str]
+
+
 @pytest.fixture
-async def address(flags: Flags) -> AsyncIterator[str]:
-    """A server that answers the protocol."""
-    app = FastAPI()
-    answer_with_problems(app)
-    app.include_router(ofrep_routes(flags, authorised))
+async def server(flags: Flags, database: Database, tmp_path: Path) -> AsyncIterator[Server]:
+    """The whole site."""
+    site = site_on(database, tmp_path)
+    app = build_site(replace(site, controls=replace(site.controls, flags=flags)))
+    _, token = await site.controls.access.create_token("sdk", Role.VIEWER, "root")
     with bind("127.0.0.1", 0) as listener:
         async with serving(app, listener):
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            yield Server(address, {"Authorization": f"Bearer {token}"})
 
 
-async def test_all_ways_of_asking_agree(flags: Flags, address: str) -> None:
+async def test_all_ways_of_asking_agree(flags: Flags, server: Server) -> None:
     """Case 58, for a thousand ids: our own answer, the SDK in the process, OFREP (some by HTTP)."""
     ids = [f"tenant-{n}" for n in range(998)] + ["münchen", "東京"]
     own = [await flags.is_enabled("part", each) for each in ids]
@@ -64,7 +67,7 @@ async def test_all_ways_of_asking_agree(flags: Flags, address: str) -> None:
     bodies = [json.dumps({"context": {"targetingKey": each}}).encode() for each in ids]
     answers = [(await evaluate_one(flags, "part", body)).document for body in bodies]
     assert own == [answer and answer["value"] for answer in answers]
-    async with httpx.AsyncClient(base_url=address, headers=TOKEN) as caller:
+    async with httpx.AsyncClient(base_url=server.address, headers=server.headers) as caller:
         for index in (*range(0, 1000, 40), 998, 999):
             bulk = (await caller.post(PATH, content=bodies[index])).json()["flags"]
             assert {flag["key"]: flag["value"] for flag in bulk} == {
@@ -74,8 +77,8 @@ async def test_all_ways_of_asking_agree(flags: Flags, address: str) -> None:
             }
 
 
-async def test_the_official_provider_over_http(address: str) -> None:
-    api.set_provider(OFREPProvider(address, headers_factory=lambda: TOKEN), "ofrep")
+async def test_the_official_provider_over_http(server: Server) -> None:
+    api.set_provider(OFREPProvider(server.address, headers_factory=lambda: server.headers), "ofrep")
     client = OpenFeatureClient("ofrep", None)
 
     def ask(key: str, tenant: str | None) -> tuple[bool, str | None, ErrorCode | None]:
@@ -123,25 +126,25 @@ def test_the_provider_says_what_it_cannot(flags: Flags) -> None:
     ],
     ids=["empty", "deep", "list", "number", "key"],
 )
-async def test_requests_that_make_no_sense(address: str, body: bytes, code: str) -> None:
-    async with httpx.AsyncClient(base_url=address, headers=TOKEN) as caller:
+async def test_requests_that_make_no_sense(server: Server, body: bytes, code: str) -> None:
+    async with httpx.AsyncClient(base_url=server.address, headers=server.headers) as caller:
         for path in (PATH, f"{PATH}/all"):
             answer = await caller.post(path, content=body)
             assert (answer.status_code, answer.json()["errorCode"]) == (400, code)
 
 
-async def test_who_may_not_ask_and_what_is_unchanged(address: str) -> None:
-    async with httpx.AsyncClient(base_url=address) as caller:
+async def test_who_may_not_ask_and_what_is_unchanged(server: Server) -> None:
+    async with httpx.AsyncClient(base_url=server.address) as caller:
         for path in (PATH, f"{PATH}/all"):
             assert (await caller.post(path, json={})).status_code == 401
         body = {"context": {"targetingKey": "a"}}
-        first = await caller.post(PATH, json=body, headers=TOKEN)
-        known = {**TOKEN, "If-None-Match": first.headers["etag"]}
+        first = await caller.post(PATH, json=body, headers=server.headers)
+        known = {**server.headers, "If-None-Match": first.headers["etag"]}
         again = await caller.post(PATH, json=body, headers=known)
         assert (again.status_code, again.content) == (304, b"")
         other = {"context": {"targetingKey": "münchen"}}
         assert (await caller.post(PATH, json=other, headers=known)).status_code == 200
-        missing = await caller.post(f"{PATH}/none", json=body, headers=TOKEN)
+        missing = await caller.post(f"{PATH}/none", json=body, headers=server.headers)
         assert (missing.status_code, missing.json()["errorCode"]) == (404, "FLAG_NOT_FOUND")
-        large = await caller.post(PATH, content=b" " * (1 << 17), headers=TOKEN)
+        large = await caller.post(PATH, content=b" " * (1 << 17), headers=server.headers)
         assert large.status_code == 413

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 from fastapi import APIRouter, FastAPI
 
 from leitstand.access import AccessLedger, Gate, Role
+from leitstand.app.core_wiring import build_core
 from leitstand.archive import DrillLedger
 from leitstand.health import Readiness
 from leitstand.jobs import Agents, NoDowntimes, Servers, WindowLedger, WindowSource
 from leitstand.live import Hub, MessageLedger
 from leitstand.metrics import OwnMetrics
+from leitstand.settings import Settings
 from leitstand.store.database import Database
 from leitstand.web import Controls, Site, Status, build_site
 from tests.jobs.scene import Scene, scene_on
@@ -111,6 +114,7 @@ def controls_on(database: Database, directory: Path) -> Controls:
     """All that the API and the pages work on."""
     scene = scene_on(database, directory)
     access, windows = AccessLedger(database), WindowLedger(database)
+    core = build_core(settings_on(database, directory), database)
     return Controls(
         kinds=scene.kinds,
         jobs=scene.jobs,
@@ -124,6 +128,23 @@ def controls_on(database: Database, directory: Path) -> Controls:
         backups=directory / "backups",
         save_job=scene.jobs.save,
         delete_job=scene.jobs.delete,
+        settings=core.setting_ledger,
+        configuration=core.configuration,
+        flags=core.flags,
+        tenants=core.tenants,
+        provisioner=core.provisioner,
+    )
+
+
+def settings_on(database: Database, directory: Path) -> Settings:
+    """Tenants' databases are named after the test's own, and caches remember nothing."""
+    prefix = str(psycopg.conninfo.conninfo_to_dict(database.conninfo).get("dbname", "none"))
+    return Settings.model_validate(
+        {
+            "server": {"data_dir": directory},
+            "cache": {"configuration": 0, "flags": 0},
+            "tenants": {"database_prefix": f"{prefix}_w_", "delete_after": 0},
+        }
     )
 
 

@@ -20,6 +20,9 @@ OPEN = {
 }
 """What asks for no role, or decides by itself."""
 
+MAKING = (("POST", "/api/v1/tenants"),)
+"""Where a POST makes what only administrators make."""
+
 DOCUMENT = describe()
 
 
@@ -30,7 +33,13 @@ async def test_every_operation_takes_a_role(web: Web) -> None:
 
 async def test_roles_follow_from_what_is_done(web: Web) -> None:
     for method, path, role in guarded(web):
-        if method in ("PUT", "DELETE") or path.startswith("/api/v1/tokens"):
+        if path.startswith("/ofrep/"):
+            assert role is Role.VIEWER, path
+        elif (
+            method in ("PUT", "DELETE")
+            or (method, path) in MAKING
+            or path.startswith("/api/v1/tokens")
+        ):
             assert role is Role.ADMIN, path
         else:
             assert role is (Role.VIEWER if method == "GET" else Role.OPERATOR), path
@@ -106,6 +115,11 @@ async def busy(web: Web) -> Web:
     await web.call(
         "PUT", "/api/v1/windows/weekly", json={"from": "22:00", "to": "23:00", "days": ["mon"]}
     )
+    await web.scene.rows(
+        "INSERT INTO tenants (slug, name, database, reference, status, drop_at)"
+        " VALUES ('acme', 'A', 'd', 'r', 'deleting', now()) RETURNING slug"
+    )
+    await web.call("PUT", "/api/v1/settings/k", json={"value": 1})
     run = await web.scene.queue.request("job")
     await web.scene.rows(
         "INSERT INTO run_logs (run_id, text) VALUES (%s, 'x') RETURNING id", run.id
@@ -132,6 +146,12 @@ PATHS = {
     "/api/v1/agents": "/api/v1/agents",
     "/api/v1/drills": "/api/v1/drills",
     "/api/v1/health": "/api/v1/health",
+    "/api/v1/tenants": "/api/v1/tenants",
+    "/api/v1/tenants/acme": "/api/v1/tenants/{slug}",
+    "/api/v1/settings": "/api/v1/settings",
+    "/api/v1/settings/k": "/api/v1/settings/{key}",
+    "/api/v1/settings/k/resolved": "/api/v1/settings/{key}/resolved",
+    "/api/v1/settings/k/history": "/api/v1/settings/{key}/history",
     "/api/v1/tokens": "/api/v1/tokens",
 }
 

@@ -177,6 +177,11 @@ def site_controls(control: Control) -> Controls:
         backups=control.archive.directory,
         save_job=partial(save_job, control),
         delete_job=partial(delete_job, control),
+        settings=control.core.setting_ledger,
+        configuration=control.core.configuration,
+        flags=control.core.flags,
+        tenants=control.core.tenants,
+        provisioner=control.core.provisioner,
     )
 
 

@@ -3,7 +3,6 @@
 from leitstand.web.agent_api import agent_api
 from leitstand.web.controls import Controls
 from leitstand.web.http_server import bind, serving
-from leitstand.web.ofrep import ofrep_routes
 from leitstand.web.site import Site, build_site
 from leitstand.web.status import Status, problems_of
 
@@ -14,7 +13,6 @@ __all__ = [
     "agent_api",
     "bind",
     "build_site",
-    "ofrep_routes",
     "problems_of",
     "serving",
 ]

@@ -9,7 +9,9 @@ from fastapi import Depends, Request
 
 from leitstand.access import AccessLedger
 from leitstand.archive import DrillLedger
+from leitstand.configuration import CachedSettings, SettingLedger
 from leitstand.execution import Kinds
+from leitstand.flags import Flags
 from leitstand.jobs import (
     Agents,
     Job,
@@ -21,6 +23,7 @@ from leitstand.jobs import (
     WindowLedger,
     WindowSource,
 )
+from leitstand.tenants import Provisioner, TenantLedger
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class Controls:
     """The directory of the generations."""
     save_job: Callable[[JobSpec], Awaitable[Job]]
     delete_job: Callable[[str], Awaitable[None]]
+    settings: SettingLedger
+    configuration: CachedSettings
+    flags: Flags
+    tenants: TenantLedger
+    provisioner: Provisioner
 
     @property
     def records(self) -> Records:

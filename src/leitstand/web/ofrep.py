@@ -1,30 +1,31 @@
 """Feature flags over HTTP, as any OpenFeature SDK asks for them (OFREP)."""
 
-from collections.abc import Callable
-from typing import Any
-
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from leitstand.flags import Flags, OfrepAnswer, evaluate_all, evaluate_one
+from leitstand.flags import OfrepAnswer, evaluate_all, evaluate_one
+from leitstand.web.callers import Viewer
+from leitstand.web.controls import Desk
 from leitstand.web.request_body import read_body
 
 BODY_LIMIT = 1 << 16
 """Bytes of a request."""
 
 
-def ofrep_routes(flags: Flags, authorised: Callable[..., Any]) -> APIRouter:
-    """The two paths of the protocol; the dependency ``authorised`` raises for whom may not ask."""
-    router = APIRouter(prefix="/ofrep/v1/evaluate/flags", dependencies=[Depends(authorised)])
+def ofrep_routes() -> APIRouter:
+    """The two paths of the protocol, for whoever may look."""
+    router = APIRouter(prefix="/ofrep/v1/evaluate/flags", include_in_schema=False)
 
     @router.post("")
-    async def all_flags(request: Request) -> Response:
+    async def all_flags(_: Viewer, desk: Desk, request: Request) -> Response:
         body = await read_body(request, BODY_LIMIT)
-        return _response(await evaluate_all(flags, body, request.headers.get("if-none-match")))
+        known = request.headers.get("if-none-match")
+        return _response(await evaluate_all(desk.flags, body, known))
 
     @router.post("/{key}")
-    async def one_flag(request: Request, key: str) -> Response:
-        return _response(await evaluate_one(flags, key, await read_body(request, BODY_LIMIT)))
+    async def one_flag(_: Viewer, desk: Desk, request: Request, key: str) -> Response:
+        body = await read_body(request, BODY_LIMIT)
+        return _response(await evaluate_one(desk.flags, key, body))
 
     return router
 

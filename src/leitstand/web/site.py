@@ -16,6 +16,7 @@ from leitstand.web import live_socket
 from leitstand.web.api import api_routes, openapi_route
 from leitstand.web.callers import Scraper
 from leitstand.web.controls import Controls
+from leitstand.web.ofrep import ofrep_routes
 from leitstand.web.pages import Pages, page_routes
 from leitstand.web.pages.guard import LoginNeededError, to_login
 from leitstand.web.problem import answer_with_problems
@@ -75,6 +76,7 @@ def build_site(site: Site) -> FastAPI:
     app.include_router(api_routes())
     app.include_router(openapi_route())
     app.include_router(live_socket.router)
+    app.include_router(ofrep_routes())
     app.include_router(page_routes(site.status))
     return app
 

@@ -12,6 +12,8 @@ from leitstand.web.api import (
     run_logs,
     runs,
     servers,
+    settings,
+    tenants,
     tokens,
     windows,
 )
@@ -33,6 +35,8 @@ def api_routes() -> APIRouter:
         backups,
         drills,
         health,
+        tenants,
+        settings,
         tokens,
     ):
         api.include_router(part.router)

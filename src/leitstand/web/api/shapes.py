@@ -308,6 +308,28 @@ class HealthShape(BaseModel):
     checks: dict[str, CheckShape]
 
 
+class TenantShape(BaseModel):
+    """A tenant; its status is `provisioning`, `active`, `deleting` or `failed_cleanup`."""
+
+    slug: str
+    name: str
+    database: str
+    status: str
+    created_at: datetime
+    drop_at: datetime | None
+
+
+class SettingShape(BaseModel):
+    """One version of a value."""
+
+    key: str
+    scope: str
+    value: Any
+    version: int
+    changed_at: datetime
+    changed_by: str
+
+
 class TokenShape(BaseModel):
     """An API token, without its secret."""
 
