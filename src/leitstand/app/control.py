@@ -11,6 +11,7 @@ from leitstand.alerts import AlertMetrics, EvaluateAlerts, Evaluator
 from leitstand.app.alert_wiring import make_evaluator, measure
 from leitstand.app.archive_wiring import archive_executors, archive_settings, object_archive
 from leitstand.app.core_wiring import Core, build_core
+from leitstand.app.event_wiring import event_catalogue
 from leitstand.app.integrity_wiring import integrity_executors
 from leitstand.app.notification_wiring import job_news, make_dispatcher, make_outbox
 from leitstand.archive import (
@@ -25,6 +26,7 @@ from leitstand.archive import (
     SelftestLedger,
     SelftestMetrics,
 )
+from leitstand.events import Catalogue, EventQueue
 from leitstand.execution import (
     Children,
     CommandExecutor,
@@ -75,6 +77,8 @@ class Control:
     downtimes: HostDowntimes
     applier: Applier
     queue: Queue
+    events: EventQueue
+    catalogue: Catalogue
     servers: Servers
     agents: Agents
     modules: ModuleLedger
@@ -152,17 +156,18 @@ def _put_together(
     queue = Queue(database, telling(news), job_news(settings, outbox))
     dispatcher = make_dispatcher(settings, outbox)
     evaluator = make_evaluator(settings, database, outbox)
+    events, catalogue = EventQueue(database), event_catalogue(settings)
     children, metrics = Children(), OwnMetrics([])
     kinds = Kinds(
         [
             *_executors(settings, children),
             SendNotifications(dispatcher),
             EvaluateAlerts(evaluator, lambda: measure(metrics)),
-            PruneHistory([queue, outbox, evaluator.alerts], settings.history.keep_days),
+            PruneHistory([queue, events, outbox, evaluator.alerts], settings.history.keep_days),
             *third_party_executors(),
         ]
     )
-    jobs, windows = JobLedger(database, kinds), WindowLedger(database)
+    jobs, windows = JobLedger(database, kinds, catalogue.knows), WindowLedger(database)
     control = Control(
         loaded=loaded,
         database=database,
@@ -174,6 +179,8 @@ def _put_together(
         downtimes=NoDowntimes(),
         applier=Applier(database, jobs, windows),
         queue=queue,
+        events=events,
+        catalogue=catalogue,
         servers=Servers(database, loop.heartbeat, loop.stale_after),
         agents=Agents(database, loop.stale_after),
         modules=ModuleLedger(database),

@@ -149,6 +149,8 @@ def _moved(occurrence: Occurrence) -> str:
 def _trigger(job: Job) -> str:
     trigger = job.trigger
     text = trigger.expression or trigger.event or trigger.type.value
+    if job.unknown_event:
+        return f"{text} (unknown event)"
     return text if trigger.timezone == "UTC" else f"{text} {trigger.timezone}"
 
 

@@ -7,7 +7,7 @@ from leitstand.jobs.domain import Domain
 from leitstand.jobs.explain import Explanation, Records, explain
 from leitstand.jobs.export import to_toml
 from leitstand.jobs.group import Group, GroupSpec
-from leitstand.jobs.job import Duration, Job, JobSpec, Overlap, Retry, WindowPolicy
+from leitstand.jobs.job import Deliver, Duration, Job, JobSpec, Overlap, Retry, WindowPolicy
 from leitstand.jobs.job_file import JobFileError, Thing, Written, read_entries
 from leitstand.jobs.job_ledger import JobLedger, look_again_at_postponed
 from leitstand.jobs.job_metrics import JobMetrics
@@ -48,6 +48,7 @@ __all__ = [
     "Claims",
     "ControlServer",
     "DatedWindow",
+    "Deliver",
     "Domain",
     "Duration",
     "EndedRun",

@@ -107,8 +107,17 @@ def state_of(job: Job, runs: Sequence[Run], waiting: WaitingFor) -> list[str]:
         sentences.append(f"The next run is planned for {job.next_run_at:%Y-%m-%d %H:%M:%S} UTC.")
     if job.enabled and job.trigger.type is TriggerType.MANUAL:
         sentences.append("The job has no schedule; it runs on request only.")
+    if job.enabled and job.trigger.event is not None:
+        sentences.append(_about_event(job))
     sentences.extend(filter(None, (_about_active(run, waiting) for run in runs)))
     return sentences
+
+
+def _about_event(job: Job) -> str:
+    waits = f"It runs when an event {job.trigger.event} comes in"
+    if job.unknown_event:
+        return f"{waits}, but nothing here produces one; see `leitstand event catalog`."
+    return f"{waits}."
 
 
 def about_windows(job: Job, at: datetime, windows: Sequence[Window]) -> list[str]:

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from leitstand.duration import DurationError, format_duration, parse_duration
+from leitstand.events import EventName
 from leitstand.jobs.misfire import Misfire
 from leitstand.jobs.thing_name import ThingName
 from leitstand.jobs.trigger import Trigger, TriggerType
@@ -32,6 +33,15 @@ class Overlap(StrEnum):
     """One run waits until the active one has ended; further occurrences are skipped."""
     ALLOW = "allow"
     """Runs of this job may run side by side."""
+
+
+class Deliver(StrEnum):
+    """What a run gets of the events that start its job."""
+
+    NEWEST = "newest"
+    """All that wait, as one: the newest payload, and how many there were."""
+    EACH = "each"
+    """One event; the next one's run follows when it has ended."""
 
 
 class WindowPolicy(StrEnum):
@@ -113,7 +123,8 @@ class JobSpec(BaseModel):
     schedule: str | None = None
     every: str | None = None
     at: str | None = None
-    event: str | None = None
+    event: EventName | None = None
+    deliver: Deliver = Deliver.NEWEST
     timezone: str = "UTC"
     enabled: bool = True
     tenant: str = "main"
@@ -137,6 +148,8 @@ class JobSpec(BaseModel):
         given = [k for k in ("schedule", "every", "at", "event") if getattr(self, k) is not None]
         if len(given) > 1:
             raise ValueError(f"only one of {', '.join(given)} can start a job")
+        if self.event is None and self.deliver is not Deliver.NEWEST:
+            raise ValueError("deliver is for a job that an event starts")
         return self
 
     @property
@@ -194,6 +207,8 @@ class Job:
     skipped_runs: int
     last_run_at: datetime | None
     last_outcome: str | None
+    deliver: Deliver = Deliver.NEWEST
+    unknown_event: bool = False
 
     @property
     def exclusive(self) -> bool:
@@ -223,6 +238,7 @@ class Job:
             every=expression if by is TriggerType.EVERY else None,
             at=expression if by is TriggerType.AT else None,
             event=self.trigger.event,
+            deliver=self.deliver,
             timezone=self.trigger.timezone,
             enabled=self.enabled,
             tenant=self.tenant,
@@ -276,6 +292,7 @@ class Job:
             skipped_runs=row["skipped_runs"],
             last_run_at=row["last_run_at"],
             last_outcome=row["last_outcome"],
+            deliver=Deliver(row["deliver"]),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -297,6 +314,7 @@ class Job:
             "depends_on": list(self.depends_on),
             "retry": {"max_attempts": self.max_attempts, "backoff": self.backoff},
             "misfire": self.misfire.value,
+            "deliver": self.deliver.value,
             "overlap": self.overlap.value,
             "window_policy": self.window_policy.value,
             "splay": self.splay,
@@ -307,5 +325,5 @@ class Job:
             "last_run_at": self.last_run_at,
             "last_outcome": self.last_outcome,
             "skipped_runs": self.skipped_runs,
-            "unknown_event": False,
+            "unknown_event": self.unknown_event,
         }

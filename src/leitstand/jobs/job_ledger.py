@@ -1,11 +1,12 @@
 """The ledger of jobs: the only code that reads and writes the tables jobs, job_groups, non_runs."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from leitstand.errors import ConflictError, NotFoundError
+from leitstand.events import EventQueue
 from leitstand.execution import Kinds
 from leitstand.jobs.dependencies import refuse_cycle
 from leitstand.jobs.group import Group
@@ -75,11 +76,22 @@ async def no_such_job(connection: Connection, name: str) -> NotFoundError:
 
 
 class JobLedger:
-    """Jobs by name. Saving checks everything that can be checked before a run needs it."""
+    """Jobs by name. Saving checks everything that can be checked before a run needs it.
 
-    def __init__(self, database: Database, kinds: Kinds) -> None:
+    ``knows_event`` tells whether something produces events of a name; a job that waits for one that
+    it does not know is no error, but is shown as such.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        kinds: Kinds,
+        knows_event: Callable[[str], bool] = lambda _: True,
+    ) -> None:
         self._database = database
         self._kinds = kinds
+        self._knows_event = knows_event
+        self._events = EventQueue(database)
 
     async def save(self, spec: JobSpec, *, managed: bool = False) -> Job:
         """Create or replace the job of that name.
@@ -105,6 +117,11 @@ class JobLedger:
         await queries.save_job(connection, **columns, managed=managed)
         if before is not None and columns["postponed_from"] is None:
             await self._drop_waiting(connection, before["id"], spec.name, before["postponed_from"])
+        if before is not None and (spec.event, spec.deliver) != (
+            before["event"],
+            before["deliver"],
+        ):
+            await self._events.forget_apart(connection, before["id"])
         await queries.notify_changed(connection)
 
     async def get(self, name: str) -> Job:
@@ -119,7 +136,7 @@ class JobLedger:
 
     async def list_in(self, connection: Connection) -> list[Job]:
         """``list_all`` in the caller's transaction."""
-        return [Job.from_row(row) async for row in queries.list_jobs(connection)]
+        return [self._shown(row) async for row in queries.list_jobs(connection)]
 
     async def set_enabled(self, name: str, enabled: bool) -> Job:
         """Enable or disable; enabling plans the next time from now and does not run the past."""
@@ -218,6 +235,23 @@ class JobLedger:
         rows = queries.due_jobs(connection, max_jobs=limit)
         return [_due_job(row) async for row in rows]
 
+    async def listening(self, connection: Connection, names: Collection[str]) -> list[Job]:
+        """Enabled jobs that an event of one of these names starts, ordered by name.
+
+        None of them can be deleted until the caller's transaction has ended.
+        """
+        rows = queries.jobs_listening(connection, names=list(names))
+        return [Job.from_row(row) async for row in rows]
+
+    async def ready_for_each(self, connection: Connection) -> list[Job]:
+        """Enabled jobs that take their events one at a time, and have no run now."""
+        return [Job.from_row(row) async for row in queries.jobs_ready_for_each(connection)]
+
+    async def listened_to(self) -> set[str]:
+        """The names of the events that enabled jobs listen to."""
+        async with self._database.connection() as connection:
+            return {row["event"] async for row in queries.listened_to(connection)}
+
     async def advance(self, connection: Connection, advances: Sequence[Advance]) -> None:
         """Write the next times, in the caller's transaction."""
         documents = [
@@ -268,7 +302,12 @@ class JobLedger:
         row = await queries.get_job(connection, name=name)
         if row is None:
             raise await no_such_job(connection, name)
-        return Job.from_row(row)
+        return self._shown(row)
+
+    def _shown(self, row: Mapping[str, Any]) -> Job:
+        event = row["event"]
+        unknown = event is not None and not self._knows_event(event)
+        return replace(Job.from_row(row), unknown_event=unknown)
 
     async def _now(self, connection: Connection) -> datetime:
         row = await queries.database_now(connection)
@@ -301,6 +340,7 @@ def _columns(spec: JobSpec, before: Mapping[str, Any] | None, now: datetime) -> 
         "expression": trigger.expression,
         "timezone": trigger.timezone,
         "event": trigger.event,
+        "deliver": spec.deliver,
         "anchor": anchor,
         "enabled": spec.enabled,
         "tags": list(spec.tags),

@@ -53,15 +53,14 @@ SELECT * FROM jobs WHERE name = :name FOR UPDATE;
 
 -- name: save_job!
 INSERT INTO jobs (
-    name, tenant, kind, params, trigger_type, expression, timezone, event, anchor, enabled,
+    name, tenant, kind, params, trigger_type, expression, timezone, event, deliver, anchor, enabled,
     managed, tags, host, runs_on, priority, group_name, timeout, depends_on, max_attempts, backoff,
-    misfire, misfire_limit, overlap, window_policy, splay, resume, next_run_at,
-    postponed_from
+    misfire, misfire_limit, overlap, window_policy, splay, resume, next_run_at, postponed_from
 ) VALUES (
-    :name, :tenant, :kind, :params, :trigger_type, :expression, :timezone, :event, :anchor,
-    :enabled, :managed, :tags, :host, :runs_on, :priority, :group_name, :timeout, :depends_on,
-    :max_attempts, :backoff, :misfire, :misfire_limit, :overlap, :window_policy, :splay,
-    :resume, :next_run_at, :postponed_from
+    :name, :tenant, :kind, :params, :trigger_type, :expression, :timezone, :event, :deliver,
+    :anchor, :enabled, :managed, :tags, :host, :runs_on, :priority, :group_name, :timeout,
+    :depends_on, :max_attempts, :backoff, :misfire, :misfire_limit, :overlap, :window_policy,
+    :splay, :resume, :next_run_at, :postponed_from
 )
 ON CONFLICT (name) DO UPDATE SET
     tenant = excluded.tenant,
@@ -71,6 +70,7 @@ ON CONFLICT (name) DO UPDATE SET
     expression = excluded.expression,
     timezone = excluded.timezone,
     event = excluded.event,
+    deliver = excluded.deliver,
     anchor = excluded.anchor,
     enabled = excluded.enabled,
     managed = excluded.managed,
@@ -167,6 +167,37 @@ SELECT * FROM runs
 WHERE job_id = :job_id AND status IN ('queued', 'running')
 ORDER BY id DESC
 LIMIT 1;
+
+-- name: jobs_listening
+-- Enabled jobs that an event of one of these names starts; none of them is deleted meanwhile.
+SELECT
+    j.*,
+    NULL::timestamptz AS last_run_at,
+    NULL::text AS last_outcome
+FROM jobs AS j
+WHERE j.enabled AND j.event = ANY(:names)
+ORDER BY j.name
+FOR KEY SHARE;
+
+-- name: jobs_ready_for_each
+-- Enabled jobs that take their events one at a time and have no run now.
+SELECT
+    j.*,
+    NULL::timestamptz AS last_run_at,
+    NULL::text AS last_outcome
+FROM jobs AS j
+WHERE
+    j.enabled AND j.event IS NOT NULL AND j.deliver = 'each'
+    AND NOT EXISTS (
+        SELECT 1 FROM runs AS r
+        WHERE r.job_id = j.id AND r.status IN ('queued', 'running')
+    )
+ORDER BY j.name
+FOR KEY SHARE;
+
+-- name: listened_to
+SELECT DISTINCT event FROM jobs
+WHERE enabled AND event IS NOT NULL;
 
 -- name: due_jobs
 -- Jobs whose planned time has come and that no other server is handling at this moment.

@@ -1,4 +1,4 @@
-"""One pass of a control server: release, claim, start; each step on its own feet."""
+"""One pass of a control server: release, claim, drain, start; each step on its own feet."""
 
 import asyncio
 import time
@@ -11,6 +11,7 @@ from leitstand.errors import LeitstandError
 from leitstand.execution import HaltReason, HeldRuns
 from leitstand.jobs.claimed_run import ClaimedRun
 from leitstand.jobs.domain import Domain
+from leitstand.jobs.event_drain import BATCH, EventDrain
 from leitstand.jobs.loop_settings import LoopSettings
 from leitstand.jobs.queue import FinishedRun
 from leitstand.jobs.rescuer import Rescuer
@@ -38,6 +39,7 @@ class Passes:
         self._scheduler = Scheduler(
             domain.database, domain.jobs, domain.queue, windows, settings.late_tolerance
         )
+        self._drain = EventDrain(domain.database, domain.jobs, domain.queue, windows)
         self._queue = domain.queue
         self._runner = domain.runner
         self._runs = runs
@@ -61,7 +63,7 @@ class Passes:
         self._ending = True
 
     async def full(self, instance: str) -> None:
-        """Release what is stale, claim what is due, start what is queued.
+        """Release what is stale, claim what is due, drain events, start what is queued.
 
         A failing step is logged and does not stop the later ones. While draining only the release
         is left; after ``end`` nothing.
@@ -70,6 +72,7 @@ class Passes:
         sound = await self._release_tasks() and sound
         if not self.draining:
             sound = await self._step("claim due jobs", self._claim) and sound
+            sound = await self._step("drain events", self._drain_events) and sound
             sound = await self.start(instance) and sound
         if sound:
             self.last_completed = time.monotonic()
@@ -103,6 +106,11 @@ class Passes:
         """Claim batches of twice the concurrency limit until nothing more is due."""
         limit = 2 * self._max_runs
         while (await self._scheduler.run_once(limit)).jobs == limit and not self._ending:
+            pass
+
+    async def _drain_events(self) -> None:
+        """Drain batches until fewer wait than one holds."""
+        while await self._drain.run_once() == BATCH and not self._ending:
             pass
 
     async def _start(self, instance: str) -> None:

@@ -4,7 +4,7 @@ Every write on behalf of a run's owner carries the fencing token and changes not
 token is no longer the current one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self
@@ -14,6 +14,7 @@ import structlog
 from psycopg.errors import UniqueViolation
 
 from leitstand.errors import ConflictError, FailureClass, NotFoundError
+from leitstand.events import EventQueue, outcome_event
 from leitstand.execution import Lease, Result
 from leitstand.jobs.dependencies import DependencyOutcome
 from leitstand.jobs.job import Job
@@ -30,7 +31,8 @@ log = structlog.get_logger(__name__)
 queries = load_queries(__file__)
 
 CHANNEL = "leitstand_jobs"
-"""NOTIFY channel; payloads: ``queued``, ``tasks``, ``jobs``, ``cancel:RUN``, ``drain:INSTANCE``."""
+"""NOTIFY channel; payloads: ``queued``, ``tasks``, ``jobs``, ``events``, ``cancel:RUN`` and
+``drain:INSTANCE``."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ class Queue:
         self._database = database
         self.tell = tell
         self._watcher = watcher
+        self._events = EventQueue(database)
 
     @property
     def database(self) -> Database:
@@ -164,6 +167,69 @@ class Queue:
             await queries.notify_tasks(connection)
         self.tell(RunChange(created[0], job.name, job.kind, 1, RunStatus.QUEUED))
         return created[0]
+
+    async def queue_for_event(
+        self,
+        connection: Connection,
+        job: Job,
+        event_of: Callable[[Mapping[str, Any] | None], Mapping[str, Any]],
+        not_before: datetime | None,
+    ) -> int:
+        """Have a run of the job start after this moment for an event; returns its id.
+
+        A run that waits already gets the event with what it had, whoever asked for it, and starts
+        when it would have; ``event_of`` makes the one of both (None: nothing before). Else a run is
+        queued, not to start before ``not_before``. In the caller's transaction.
+        """
+        while True:
+            waiting = await queries.waiting_run_for_event(connection, job_id=job.id)
+            if waiting is not None:
+                event = to_jsonb(event_of(waiting["event"]))
+                await queries.set_event(connection, id=waiting["id"], event=event)
+                found: int = waiting["id"]
+                return found
+            created = await self.create_for_event(connection, job, event_of(None), not_before)
+            if created is not None:
+                return created
+
+    async def create_for_event(
+        self,
+        connection: Connection,
+        job: Job,
+        event: Mapping[str, Any],
+        not_before: datetime | None,
+    ) -> int | None:
+        """Queue a run of the job for an event; None when another of an exclusive job waits."""
+        row = await queries.create_event_run(
+            connection,
+            job_id=job.id,
+            job=job.name,
+            kind=job.kind,
+            exclusive=job.exclusive,
+            event=to_jsonb(event),
+            not_before=not_before,
+            priority=job.priority,
+            group_name=job.group,
+            runs_on=list(job.runs_on) or None,
+        )
+        if row is None:
+            return None
+        if job.runs_on:
+            await queries.notify_tasks(connection)
+        created: int = row["id"]
+        self.tell(RunChange(created, job.name, job.kind, 1, RunStatus.QUEUED))
+        return created
+
+    async def postponed_event_runs(
+        self, connection: Connection, limit: int
+    ) -> list[tuple[Job, int, datetime]]:
+        """Runs of events that do not start yet, with their jobs and times."""
+        rows = queries.postponed_event_runs(connection, max_rows=limit)
+        return [(Job.from_row(row), row["run_id"], row["not_before"]) async for row in rows]
+
+    async def move_start(self, connection: Connection, run_id: int, not_before: datetime) -> None:
+        """Let a queued run start at another time."""
+        await queries.move_start(connection, id=run_id, not_before=not_before)
 
     async def request(self, job: str, user: str | None = None, by: str = "user") -> Run:
         """Queue a run of the job now and wake the servers; consumes no occurrence.
@@ -260,6 +326,7 @@ class Queue:
         if self._watcher is not None and news:
             told = [replace(run, goes_on=run.correlation_id in going_on) for run in news]
             await inform(self._watcher, connection, told)
+        await self._announce_ends(connection, sorted(written))
         late = [document for document in documents if document["id"] not in written]
         if late:
             await queries.store_late_results(connection, outcomes=to_jsonb(late))
@@ -286,6 +353,14 @@ class Queue:
         if len(queued) < len(retried):
             await queries.mark_not_retried(connection, ids=retried)
         return {row["correlation_id"] for row in queued}
+
+    async def _announce_ends(self, connection: Connection, written: Sequence[int]) -> None:
+        """Store the events that these ends are, in the transaction that writes them."""
+        rows = queries.outcomes_listened_to(connection, ids=list(written))
+        events = [outcome_event(row) async for row in rows]
+        if events:
+            await self._events.emit_in(connection, events)
+        await connection.execute(queries.wake_for_next_event.sql, {"ids": list(written)})
 
     async def next_wake(self) -> float | None:
         """Seconds until something planned is due, by the database's clock; None: nothing is."""

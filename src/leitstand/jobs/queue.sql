@@ -61,6 +61,95 @@ SELECT
     pg_notify('leitstand_jobs', 'queued') AS notified
 FROM created;
 
+-- name: waiting_run_for_event^
+-- The run of the job that waits, locked so that nobody starts it meanwhile.
+SELECT id, event FROM runs
+WHERE job_id = :job_id AND status = 'queued'
+ORDER BY id
+LIMIT 1
+FOR UPDATE;
+
+-- name: set_event!
+UPDATE runs SET event = :event WHERE id = :id;
+
+-- name: create_event_run^
+INSERT INTO runs (
+    job_id, job, kind, exclusive, trigger_by, event, scheduled_at, not_before, priority, group_name,
+    runs_on
+)
+VALUES (
+    :job_id,
+    :job,
+    :kind,
+    :exclusive,
+    'event',
+    :event,
+    clock_timestamp(),
+    coalesce(:not_before, clock_timestamp()),
+    :priority,
+    :group_name,
+    :runs_on
+)
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- name: postponed_event_runs
+-- Those of events that wait for a window, with what windows ask about their jobs.
+SELECT
+    j.*,
+    r.id AS run_id,
+    r.not_before,
+    NULL::timestamptz AS last_run_at,
+    NULL::text AS last_outcome
+FROM runs AS r
+INNER JOIN jobs AS j ON r.job_id = j.id
+WHERE
+    r.status = 'queued' AND r.trigger_by = 'event' AND r.attempt = 1
+    AND r.not_before > clock_timestamp()
+ORDER BY r.id
+LIMIT :max_rows;
+
+-- name: move_start!
+UPDATE runs SET not_before = :not_before WHERE id = :id AND status = 'queued';
+
+-- name: outcomes_listened_to
+-- The events that the ends of these runs are, as far as somebody listens. A job does not hear of
+-- its own runs; nor does one that hears of all runs hear of those that such an event started, or
+-- two of them would start each other for ever.
+SELECT
+    r.id AS run,
+    r.job,
+    r.kind,
+    r.status,
+    r.attempt,
+    r.error_code,
+    r.error_message,
+    r.next_attempt_at,
+    r.finished_at,
+    own.tenant,
+    n.event_name
+FROM runs AS r
+INNER JOIN jobs AS own ON r.job_id = own.id
+CROSS JOIN LATERAL (
+    VALUES ('run.' || r.status, FALSE), ('run.' || r.status || ':' || r.job, TRUE)
+) AS n (event_name, specific)
+WHERE
+    r.id = ANY(:ids)
+    AND (n.specific OR coalesce(r.event ->> 'source', '') <> 'runs')
+    AND EXISTS (
+        SELECT 1 FROM jobs AS j
+        WHERE
+            j.event = n.event_name AND j.enabled AND j.id <> own.id AND j.tenant = own.tenant
+    );
+
+-- name: wake_for_next_event
+-- The job may take its next event; the servers need not find that out by their next pass.
+SELECT pg_notify('leitstand_jobs', 'events') AS notified
+FROM runs AS r
+INNER JOIN jobs AS j ON r.job_id = j.id
+WHERE r.id = ANY(:ids) AND j.deliver = 'each'
+LIMIT 1;
+
 -- name: waiting_run^
 SELECT r.* FROM runs AS r
 INNER JOIN jobs AS j ON r.job_id = j.id

@@ -171,6 +171,35 @@ ALTER TABLE public.drills ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE public.event_deliveries (
+    job_id bigint NOT NULL,
+    event_id bigint NOT NULL
+);
+
+CREATE TABLE public.events (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    source text NOT NULL,
+    tenant text DEFAULT 'main'::text NOT NULL,
+    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
+    occurred_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    stored_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    run_id bigint,
+    message_id text,
+    CONSTRAINT events_name_check CHECK ((name <> ''::text)),
+    CONSTRAINT events_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'consumed'::text, 'coalesced'::text, 'unheard'::text])))
+);
+
+ALTER TABLE public.events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.events_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE SEQUENCE public.fencing_token
     START WITH 1
     INCREMENT BY 1
@@ -256,7 +285,9 @@ CREATE TABLE public.jobs (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     postponed_from timestamp with time zone,
     runs_on text[] DEFAULT '{}'::text[] NOT NULL,
+    deliver text DEFAULT 'newest'::text NOT NULL,
     CONSTRAINT jobs_backoff_check CHECK ((backoff >= (0)::double precision)),
+    CONSTRAINT jobs_deliver_check CHECK ((deliver = ANY (ARRAY['newest'::text, 'each'::text]))),
     CONSTRAINT jobs_max_attempts_check CHECK ((max_attempts > 0)),
     CONSTRAINT jobs_misfire_check CHECK ((misfire = ANY (ARRAY['once'::text, 'skip'::text, 'all'::text]))),
     CONSTRAINT jobs_misfire_limit_check CHECK ((misfire_limit > 0)),
@@ -665,6 +696,11 @@ ALTER TABLE ONLY public.drills
 
 ALTER TABLE ONLY public.flags
     ADD CONSTRAINT flags_pkey PRIMARY KEY (key);
+ALTER TABLE ONLY public.event_deliveries
+    ADD CONSTRAINT event_deliveries_pkey PRIMARY KEY (job_id, event_id);
+
+ALTER TABLE ONLY public.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.integrity_reports
     ADD CONSTRAINT integrity_reports_pkey PRIMARY KEY (id);
@@ -761,9 +797,21 @@ CREATE UNIQUE INDEX api_tokens_valid_name ON public.api_tokens USING btree (name
 
 CREATE INDEX drills_by_kind ON public.drills USING btree (kind, id DESC);
 
+CREATE INDEX event_deliveries_of_event ON public.event_deliveries USING btree (event_id);
+
+CREATE INDEX events_of_name ON public.events USING btree (name, id DESC);
+
+CREATE UNIQUE INDEX events_once ON public.events USING btree (source, message_id) WHERE (message_id IS NOT NULL);
+
+CREATE INDEX events_stored ON public.events USING btree (stored_at);
+
+CREATE INDEX events_waiting ON public.events USING btree (id) WHERE (state = 'waiting'::text);
+
 CREATE INDEX integrity_reports_newest ON public.integrity_reports USING btree (kind, store, id);
 
 CREATE INDEX jobs_due ON public.jobs USING btree (next_run_at) WHERE (enabled AND (next_run_at IS NOT NULL));
+
+CREATE INDEX jobs_listening ON public.jobs USING btree (event) WHERE (event IS NOT NULL);
 
 CREATE INDEX late_results_of_run ON public.late_results USING btree (run_id);
 
@@ -818,6 +866,12 @@ ALTER TABLE ONLY public.alerts
 
 ALTER TABLE ONLY public.browser_sessions
     ADD CONSTRAINT browser_sessions_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.api_tokens(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.event_deliveries
+    ADD CONSTRAINT event_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES public.events(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.event_deliveries
+    ADD CONSTRAINT event_deliveries_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.jobs(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_group_name_fkey FOREIGN KEY (group_name) REFERENCES public.job_groups(name);

@@ -53,6 +53,7 @@ class JobShape(BaseModel):
     depends_on: list[str]
     retry: RetryShape
     misfire: str
+    deliver: str
     overlap: str
     window_policy: str
     splay: float

@@ -1,0 +1,1 @@
+"""Tests of events: queue, catalogue, detectors, webhooks."""
