@@ -1,12 +1,16 @@
 """Fixtures of the event tests."""
 
+import itertools
 from pathlib import Path
 
 import pytest
 
 from leitstand.events import EventQueue
 from leitstand.store.database import Database
+from tests.archive.integrity.mariadb_server import PASSWORD, MariaDb
 from tests.jobs.scene import Scene, scene_on
+
+numbers = itertools.count()
 
 
 @pytest.fixture
@@ -19,3 +23,11 @@ def scene(database: Database, tmp_path: Path) -> Scene:
 def events(database: Database) -> EventQueue:
     """The queue of events on the same database."""
     return EventQueue(database)
+
+
+def create_application(server: MariaDb, name: str) -> None:
+    """A database on MariaDB whose user ``app`` may do everything; detectors may SELECT."""
+    server.execute(
+        f"CREATE DATABASE {name}; CREATE USER IF NOT EXISTS app@'127.0.0.1' IDENTIFIED BY"
+        f" '{PASSWORD}'; GRANT ALL ON {name}.* TO app@'127.0.0.1'"
+    )

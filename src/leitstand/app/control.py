@@ -11,7 +11,7 @@ from leitstand.alerts import AlertMetrics, EvaluateAlerts, Evaluator
 from leitstand.app.alert_wiring import make_evaluator, measure
 from leitstand.app.archive_wiring import archive_executors, archive_settings, object_archive
 from leitstand.app.core_wiring import Core, build_core
-from leitstand.app.event_wiring import event_catalogue
+from leitstand.app.event_wiring import detection, detection_executor, event_catalogue
 from leitstand.app.integrity_wiring import integrity_executors
 from leitstand.app.notification_wiring import job_news, make_dispatcher, make_outbox
 from leitstand.archive import (
@@ -27,6 +27,7 @@ from leitstand.archive import (
     SelftestMetrics,
 )
 from leitstand.events import Catalogue, EventQueue
+from leitstand.events.detection import Detection
 from leitstand.execution import (
     Children,
     CommandExecutor,
@@ -79,6 +80,7 @@ class Control:
     queue: Queue
     events: EventQueue
     catalogue: Catalogue
+    detection: Detection
     servers: Servers
     agents: Agents
     modules: ModuleLedger
@@ -181,6 +183,7 @@ def _put_together(
         queue=queue,
         events=events,
         catalogue=catalogue,
+        detection=detection(settings, database, jobs),
         servers=Servers(database, loop.heartbeat, loop.stale_after),
         agents=Agents(database, loop.stale_after),
         modules=ModuleLedger(database),
@@ -211,6 +214,7 @@ def _executors(settings: Settings, children: Children) -> list[Executor[Any]]:
         HttpExecutor(),
         *archive_executors(settings),
         *integrity_executors(settings),
+        detection_executor(settings),
     ]
 
 

@@ -15,6 +15,7 @@ from leitstand.app.configuration_check import check_configuration
 from leitstand.app.control import Control, open_control
 from leitstand.app.core_wiring import hear_of_changes
 from leitstand.app.ending import Ending
+from leitstand.app.event_wiring import offer_detection
 from leitstand.app.job_changes import delete_job, save_job
 from leitstand.app.jobs_as_code import apply_configuration
 from leitstand.app.login import first_login_link
@@ -83,6 +84,7 @@ async def _started(
     listener = stack.enter_context(bind(*loaded.settings.server.address))
     control = await stack.enter_async_context(open_control(loaded, ending.left))
     ending.hurry = control.children.kill_all
+    await offer_detection(control.settings, control.jobs)
     await apply_configuration(control)
     await apply_alert_entries(control.settings, control.evaluator.rules)
     server = _control_server(control)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from leitstand.app.archive_wiring import archive_executors
+from leitstand.app.event_wiring import detection_executor
 from leitstand.app.integrity_wiring import integrity_executors
 from leitstand.execution import Executor, Kinds, third_party_executors
 from leitstand.settings import load_settings
@@ -12,6 +13,11 @@ def make_executor(kind: str) -> Executor[Any]:
     """The executor of ``kind``, from the same configuration that the control server read."""
     settings = load_settings().settings
     kinds = Kinds(
-        [*archive_executors(settings), *integrity_executors(settings), *third_party_executors()]
+        [
+            *archive_executors(settings),
+            *integrity_executors(settings),
+            detection_executor(settings),
+            *third_party_executors(),
+        ]
     )
     return kinds.executor(kind)

@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, CommandEntry] = dict(
         _entry("export", "Write jobs, groups and windows to a file."),
         _entry("run", "Runs: list, show, follow, cancel and retry them."),
         _entry("event", "Events: emit and list them, see which can happen."),
+        _entry("detect", "Detectors of log tables: run them now, see how far they are."),
         _entry("server", "Control servers: list and drain them."),
         _entry("agent", "Run a remote agent: jobs on a machine that reaches no database."),
         _entry("module", "Modules and remote agents: register them, issue credentials."),

@@ -20,6 +20,7 @@ from leitstand.settings.root import Settings
 from leitstand.settings.sections import (
     AgentSettings,
     DatabaseSettings,
+    DetectorSettings,
     LogSettings,
     LoopSettings,
     PostgresBackupSettings,
@@ -30,6 +31,7 @@ from leitstand.settings.sections import (
 __all__ = [
     "AgentSettings",
     "DatabaseSettings",
+    "DetectorSettings",
     "LoadedSettings",
     "LogSettings",
     "LoopSettings",

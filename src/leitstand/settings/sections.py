@@ -368,10 +368,39 @@ class ScrubSettings(Section):
     coverage_days: float = Field(30.0, gt=0)
 
 
+class DetectedEvent(Section):
+    """``[[detector.events]]``: which rows of a table of its own are events of which name."""
+
+    event: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9:._/-]{0,199}$")
+    type: str = ""
+    prefix: str = ""
+    description: Line = ""
+
+
 class DetectorSettings(Section):
     """``[[detector]]``: a log table to watch."""
 
-    profile: str = "webtrees"
+    name: str = Field("webtrees", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+    profile: Literal["webtrees", "table"] = "webtrees"
     database_url: SecretUrl = SecretUrl("")
     table_prefix: str = ""
     offline_marker: str = ""
+    table: str = ""
+    id_column: str = "id"
+    type_column: str = ""
+    time_column: str = ""
+    message_column: str = ""
+    payload_columns: tuple[str, ...] = ()
+    events: tuple[DetectedEvent, ...] = ()
+
+    @model_validator(mode="after")
+    def _describes_a_table(self) -> "DetectorSettings":
+        if self.profile == "table" and not (self.table and self.events):
+            raise ValueError('a detector with profile = "table" needs table and events')
+        if self.profile == "webtrees" and (self.table or self.events):
+            raise ValueError('table and events are for profile = "table"')
+        typed = any(each.type for each in self.events)
+        worded = any(each.prefix for each in self.events)
+        if (typed and not self.type_column) or (worded and not self.message_column):
+            raise ValueError("type needs type_column, and prefix needs message_column")
+        return self

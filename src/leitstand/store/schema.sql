@@ -148,6 +148,43 @@ CREATE TABLE public.browser_sessions (
     CONSTRAINT browser_sessions_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'admin'::text])))
 );
 
+CREATE TABLE public.detection_sources (
+    name text NOT NULL,
+    identity text NOT NULL,
+    epoch integer DEFAULT 1 NOT NULL,
+    version bigint DEFAULT 0 NOT NULL,
+    state text DEFAULT 'new'::text NOT NULL,
+    problem text,
+    highest bigint,
+    id_limit bigint,
+    warned boolean DEFAULT false NOT NULL,
+    prints jsonb DEFAULT '{}'::jsonb NOT NULL,
+    last_run_at timestamp with time zone,
+    last_read_at timestamp with time zone,
+    resets bigint DEFAULT 0 NOT NULL,
+    late_rows bigint DEFAULT 0 NOT NULL,
+    dead_ids bigint DEFAULT 0 NOT NULL,
+    clock_skew double precision,
+    CONSTRAINT detection_sources_state_check CHECK ((state = ANY (ARRAY['new'::text, 'watched'::text, 'offline'::text, 'unavailable'::text])))
+);
+
+CREATE TABLE public.detector_gaps (
+    source text NOT NULL,
+    event text NOT NULL,
+    first_id bigint NOT NULL,
+    last_id bigint NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    holders text[],
+    CONSTRAINT detector_gaps_check CHECK ((first_id <= last_id))
+);
+
+CREATE TABLE public.detectors (
+    source text NOT NULL,
+    event text NOT NULL,
+    checkpoint bigint NOT NULL,
+    emitted bigint DEFAULT 0 NOT NULL
+);
+
 CREATE TABLE public.drills (
     id bigint NOT NULL,
     finished_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -691,6 +728,15 @@ ALTER TABLE ONLY public.api_tokens
 ALTER TABLE ONLY public.browser_sessions
     ADD CONSTRAINT browser_sessions_pkey PRIMARY KEY (digest);
 
+ALTER TABLE ONLY public.detection_sources
+    ADD CONSTRAINT detection_sources_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.detector_gaps
+    ADD CONSTRAINT detector_gaps_pkey PRIMARY KEY (source, event, first_id);
+
+ALTER TABLE ONLY public.detectors
+    ADD CONSTRAINT detectors_pkey PRIMARY KEY (source, event);
+
 ALTER TABLE ONLY public.drills
     ADD CONSTRAINT drills_pkey PRIMARY KEY (id);
 
@@ -866,6 +912,12 @@ ALTER TABLE ONLY public.alerts
 
 ALTER TABLE ONLY public.browser_sessions
     ADD CONSTRAINT browser_sessions_token_id_fkey FOREIGN KEY (token_id) REFERENCES public.api_tokens(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.detector_gaps
+    ADD CONSTRAINT detector_gaps_source_event_fkey FOREIGN KEY (source, event) REFERENCES public.detectors(source, event) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.detectors
+    ADD CONSTRAINT detectors_source_fkey FOREIGN KEY (source) REFERENCES public.detection_sources(name) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.event_deliveries
     ADD CONSTRAINT event_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES public.events(id) ON DELETE CASCADE;

@@ -1,4 +1,4 @@
-"""Fixtures: an application's documents in a database and a directory, MariaDB, an S3 server."""
+"""Fixtures: an application's documents in a database and a directory, an S3 server."""
 
 import shutil
 from collections.abc import Iterator
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.archive.integrity.document_scene import Documents
-from tests.archive.integrity.mariadb_server import MariaDb, start_mariadb
 from tests.archive.integrity.s3_server import S3Server, start_s3
 from tests.conftest import make_short_dir
 
@@ -18,20 +17,6 @@ def documents(conninfo: str, short_dir: Path) -> Documents:
     documents = Documents(conninfo, short_dir / "objects")
     documents.create_table()
     return documents
-
-
-@pytest.fixture(scope="session")
-def mariadb() -> Iterator[MariaDb]:
-    """A MariaDB for the session."""
-    directory = make_short_dir()
-    server, process = start_mariadb(directory)
-    try:
-        yield server
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
-        shutil.rmtree(directory)
-        directory.with_name(directory.name + ".log").unlink()
 
 
 @pytest.fixture(scope="session")

@@ -1,26 +1,10 @@
-"""Where the table of revisions is: a database URL of any supported kind, as an engine."""
+"""Where the table of revisions is: a database, and the table's name in it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-import psycopg
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy.ext.asyncio import AsyncEngine
 
-from leitstand.errors import UsageError
-from leitstand.masking import mask_url
-
-CONNECT = 10
-"""Seconds that a connection may take to come about."""
-
-_DRIVERS = {
-    "mysql": "mysql+asyncmy",
-    "mariadb": "mysql+asyncmy",
-    "sqlite": "sqlite+aiosqlite",
-}
+from leitstand.foreign_database import ForeignDatabase
 
 
 @dataclass(frozen=True)
@@ -38,65 +22,12 @@ class RevisionAddress:
 
     def engine(self) -> AsyncEngine:
         """A way to the database; raises UsageError, without repeating the URL."""
-        scheme = self.url.partition("://")[0].partition("+")[0].lower()
-        if scheme in _DRIVERS:
-            return _engine(self.url, _DRIVERS[scheme])
-        if "://" in self.url and not scheme.startswith("postgres"):
-            raise UsageError(
-                f"objects.database_url begins with {scheme}://, which is no supported database",
-                remedy="Use postgresql://, mysql://, mariadb:// or sqlite://.",
-            )
-        return create_async_engine(
-            "postgresql+psycopg://", async_creator=_connector(self.url), poolclass=NullPool
-        )
+        return self._database.engine()
 
     def said(self, error: BaseException) -> str:
         """What a driver said, without passwords."""
-        text = mask_url(str(getattr(error, "orig", None) or error).strip())
-        password = self._password()
-        return text.replace(password, "***") if password else text
+        return self._database.said(error)
 
-    def _password(self) -> str | None:
-        try:
-            if self.url.partition("://")[0].partition("+")[0].lower() in _DRIVERS:
-                return make_url(self.url).password or None
-            password = psycopg.conninfo.conninfo_to_dict(self.url).get("password")
-            return None if password is None else str(password)
-        except (ArgumentError, ValueError, psycopg.Error):
-            return None
-
-
-def _engine(url: str, driver: str) -> AsyncEngine:
-    try:
-        options = {"connect_timeout": CONNECT} if driver.startswith("mysql") else {}
-        return create_async_engine(
-            make_url(url).set(drivername=driver), connect_args=options, poolclass=NullPool
-        )
-    except (ArgumentError, ValueError):
-        raise UsageError(
-            "objects.database_url is not a URL",
-            remedy="Write it like mysql://user:password@host:3306/database.",
-        ) from None  # the error repeats what it was given
-
-
-def _connector(conninfo: str) -> Callable[[], Any]:
-    """libpq itself reads URL or connection string, so everything works that psql takes."""
-    text = conninfo
-    if "://" in conninfo:
-        text = "postgresql://" + conninfo.partition("://")[2]
-
-    async def connect() -> psycopg.AsyncConnection[Any]:
-        connection = await psycopg.AsyncConnection.connect(
-            text, connect_timeout=CONNECT, application_name="leitstand"
-        )
-        connection.server_cursor_factory = _Cursor
-        return connection
-
-    return connect
-
-
-class _Cursor(psycopg.AsyncServerCursor[Any]):
-    """Ends with its connection, which no reading outlives; so one that was cut off is no leak."""
-
-    def __del__(self, __warn: object = None) -> None:
-        """Say nothing."""
+    @property
+    def _database(self) -> ForeignDatabase:
+        return ForeignDatabase(self.url, "objects.database_url")

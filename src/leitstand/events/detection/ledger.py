@@ -1,0 +1,197 @@
+"""The ledger of detection: the only code that reads and writes what detectors remember."""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from leitstand.errors import NotFoundError
+from leitstand.events.detection.gap import Gap
+from leitstand.events.detection.own_events import reset_event
+from leitstand.events.event import NewEvent
+from leitstand.events.queue import EventQueue
+from leitstand.store.database import Connection, Database, load_queries
+from leitstand.store.jsonb import to_jsonb
+
+queries = load_queries(__file__)
+
+LOCK = 0x4C53_0009
+"""First half of the advisory lock of whoever reads a source ("LS" and a number)."""
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """What is remembered of a source; ``age`` are the seconds since the last run began."""
+
+    name: str
+    identity: str
+    epoch: int
+    version: int
+    highest: int | None
+    id_limit: int | None
+    warned: bool
+    prints: Mapping[int, str]
+    now: datetime
+    age: float | None
+    checkpoints: Mapping[str, int]
+    gaps: Mapping[str, Sequence[Gap]]
+
+
+@dataclass(frozen=True)
+class Advance:
+    """What a run has come to: the state after it, and the events that go with it."""
+
+    identity: str
+    epoch: int
+    highest: int
+    id_limit: int | None
+    warned: bool
+    prints: Mapping[int, str]
+    checkpoints: Mapping[str, int]
+    gaps: Mapping[str, Sequence[Gap]]
+    emitted: Mapping[str, int]
+    events: Sequence[NewEvent]
+    resets: int = 0
+    late: int = 0
+    dead: int = 0
+    clock_skew: float | None = None
+
+
+class DetectionLedger:
+    """Sources, checkpoints and gaps."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._events = EventQueue(database)
+
+    @asynccontextmanager
+    async def turn(self, name: str, limit: float) -> AsyncIterator[bool]:
+        """Whether the source is the caller's, for at most ``limit`` seconds; others get False.
+
+        The lock is one of the session: it ends with the process, however that ends.
+        """
+        async with self._database.connection(deadline=limit) as connection:
+            row = await queries.take_turn(connection, lock=LOCK, name=name)
+            try:
+                yield row["taken"]
+            finally:
+                if row["taken"] and not connection.closed:
+                    await queries.give_turn_up(connection, lock=LOCK, name=name)
+
+    async def state(self, name: str, identity: str) -> SourceState:
+        """What is remembered of the source; nothing yet for a new one."""
+        async with self._database.transaction() as connection:
+            row = await queries.begin(connection, name=name, identity=identity)
+            checkpoints = {
+                each["event"]: each["checkpoint"]
+                async for each in queries.detectors_of(connection, source=name)
+            }
+            gaps: dict[str, list[Gap]] = defaultdict(list)
+            async for each in queries.gaps_of(connection, source=name):
+                gaps[each["event"]].append(_gap(each))
+        return SourceState(
+            name=name,
+            identity=row["identity"],
+            epoch=row["epoch"],
+            version=row["version"],
+            highest=row["highest"],
+            id_limit=row["id_limit"],
+            warned=row["warned"],
+            prints={int(number): value for number, value in row["prints"].items()},
+            now=row["now"],
+            age=row["age"],
+            checkpoints=checkpoints,
+            gaps=gaps,
+        )
+
+    async def save(self, before: SourceState, after: Advance) -> bool:
+        """Write state and events in one transaction, unless somebody else has written since.
+
+        Whatever dies here, both are written or neither.
+        """
+        async with self._database.transaction(deadline=30) as connection:
+            row = await queries.save_source(
+                connection,
+                name=before.name,
+                version=before.version,
+                identity=after.identity,
+                epoch=after.epoch,
+                highest=after.highest,
+                id_limit=after.id_limit,
+                warned=after.warned,
+                prints=to_jsonb({str(number): value for number, value in after.prints.items()}),
+                clock_skew=after.clock_skew,
+                resets=after.resets,
+                late=after.late,
+                dead=after.dead,
+            )
+            if row is None:
+                return False
+            await self._save_detectors(connection, before, after)
+            await self._events.emit_in(connection, after.events)
+        return True
+
+    async def _save_detectors(
+        self, connection: Connection, before: SourceState, after: Advance
+    ) -> None:
+        known = before.gaps
+        if after.epoch != before.epoch:
+            await queries.forget_detectors(connection, source=before.name)
+            known = {}
+        detectors = [
+            {"event": event, "checkpoint": checkpoint, "emitted": after.emitted.get(event, 0)}
+            for event, checkpoint in after.checkpoints.items()
+        ]
+        await queries.save_detectors(connection, source=before.name, detectors=to_jsonb(detectors))
+        old = {(event, gap) for event, gaps in known.items() for gap in gaps}
+        new = {(event, gap) for event, gaps in after.gaps.items() for gap in gaps}
+        old = {(event, gap) for event, gap in old if event in after.gaps}
+        gone = [{"event": event, "first_id": gap.first} for event, gap in old - new]
+        come = [_document(event, gap) for event, gap in new - old]
+        await queries.drop_gaps(connection, source=before.name, gaps=to_jsonb(gone))
+        await queries.add_gaps(connection, source=before.name, gaps=to_jsonb(come))
+
+    async def note_trouble(self, name: str, state: str, problem: str | None) -> None:
+        """Remember that the source could not be read; what was read before is kept."""
+        async with self._database.connection() as connection:
+            await queries.note_trouble(connection, name=name, state=state, problem=problem)
+
+    async def reset(self, name: str, user: str | None, tenant: str = "main") -> int:
+        """Give up epoch, checkpoints and gaps of a source together; returns the new epoch.
+
+        An event says who did it. Raises NotFoundError for a source that was never read.
+        """
+        async with self._database.transaction() as connection:
+            row = await queries.reset_source(connection, name=name)
+            if row is None:
+                raise NotFoundError(
+                    f"no source is named {name!r}", remedy="See `leitstand detect status`."
+                )
+            await queries.forget_detectors(connection, source=name)
+            told = reset_event(name, row["epoch"], "somebody asked for it", tenant, by=user)
+            await self._events.emit_in(connection, [told])
+        epoch: int = row["epoch"]
+        return epoch
+
+    async def status(self) -> list[dict[str, Any]]:
+        """Every source that was ever read, by name."""
+        async with self._database.connection() as connection:
+            return [dict(row) async for row in queries.status(connection)]
+
+
+def _gap(row: Mapping[str, Any]) -> Gap:
+    holders = row["holders"]
+    known = None if holders is None else frozenset(holders)
+    return Gap(row["first_id"], row["last_id"], row["seen_at"], known)
+
+
+def _document(event: str, gap: Gap) -> dict[str, Any]:
+    return {
+        "event": event,
+        "first_id": gap.first,
+        "last_id": gap.last,
+        "seen_at": gap.seen_at,
+        "holders": None if gap.holders is None else sorted(gap.holders),
+    }

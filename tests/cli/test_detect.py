@@ -1,0 +1,82 @@
+"""`detect`: from the configuration to events, and back to the beginning."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from leitstand.cli.main import run
+from tests.cli.test_event import place, printed
+from tests.events.log_scene import TABLES
+
+__all__ = ["place"]
+
+CONFIGURATION = """
+[[detector]]
+database_url = "sqlite:///log.sqlite"
+table_prefix = "wt_"
+
+[[detector]]
+name = "shop"
+profile = "table"
+database_url = "sqlite:///log.sqlite"
+table = "audit"
+message_column = "text"
+payload_columns = ["amount"]
+events = [{ event = "shop:refund", prefix = "Refund" }]
+
+[[job]]
+name = "login"
+kind = "command"
+event = "cronjob:log-auth-login"
+params = { argv = ["true"] }
+
+[[job]]
+name = "refund"
+kind = "command"
+event = "shop:refund"
+params = { argv = ["true"] }
+"""
+
+
+def test_from_rows_to_events(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("leitstand.toml").write_text(CONFIGURATION)
+    log = sqlite3.connect("log.sqlite", isolation_level=None)
+    log.execute(TABLES["sqlite"].format(name="wt_log"))
+    log.execute("CREATE TABLE audit (id integer PRIMARY KEY, text text, amount text)")
+    assert printed(capsys, "detect", "status") == "No log table was read yet.\n"
+    printed(capsys, "apply", "leitstand.toml")
+    reports = json.loads(printed(capsys, "detect", "run", "--json"))
+    assert [report["did"] for report in reports] == ["began", "began"]
+    log.execute("INSERT INTO wt_log (log_type, log_message) VALUES ('auth', 'Login: a/A')")
+    log.execute("INSERT INTO audit (text, amount) VALUES ('Refund 1', '3.50')")
+    assert "was read a moment ago" in printed(capsys, "detect", "run")
+    printed(capsys, "detect", "run", "--again")
+    events = json.loads(printed(capsys, "event", "list", "--json"))
+    payloads = {event["name"]: event["payload"] for event in events}
+    assert payloads["cronjob:log-auth-login"]["log_message"] == "Login: a/A"
+    assert payloads["shop:refund"]["amount"] == "3.50"
+    assert "cronjob:log-auth-login" in printed(capsys, "detect", "status")
+    assert printed(capsys, "detect", "reset", "shop") == "Source shop begins anew.\n"
+    assert "no source" in printed(capsys, "detect", "reset", "nonesuch", code=1)
+    log.execute("DROP TABLE audit")
+    assert run(["detect", "run", "--again"]) == 3
+    assert "no table audit" in capsys.readouterr().out
+    log.close()
+
+
+@pytest.mark.parametrize(
+    "detector",
+    [
+        'profile = "table"',
+        'table = "x"',
+        'profile = "table"\ntable = "x"\nevents = [{ event = "e", type = "t" }]',
+    ],
+)
+def test_half_a_description_is_refused(capsys: pytest.CaptureFixture[str], detector: str) -> None:
+    url = 'database_url = "mysql://u:hidden@h/x"'
+    Path("leitstand.toml").write_text(f"[[detector]]\n{url}\n{detector}\n")
+    said = printed(capsys, "event", "catalog", code=1)
+    assert "detector[0]" in said
+    assert "hidden" not in said
