@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from leitstand.app.archive_wiring import control_server_address
+from leitstand.app.addresses import control_server_address
 from leitstand.errors import UsageError
 from leitstand.events import Catalogue, outcome_entries
 from leitstand.events.detection import (

@@ -740,13 +740,14 @@ ALTER TABLE ONLY public.detectors
 ALTER TABLE ONLY public.drills
     ADD CONSTRAINT drills_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.flags
-    ADD CONSTRAINT flags_pkey PRIMARY KEY (key);
 ALTER TABLE ONLY public.event_deliveries
     ADD CONSTRAINT event_deliveries_pkey PRIMARY KEY (job_id, event_id);
 
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.flags
+    ADD CONSTRAINT flags_pkey PRIMARY KEY (key);
 
 ALTER TABLE ONLY public.integrity_reports
     ADD CONSTRAINT integrity_reports_pkey PRIMARY KEY (id);
