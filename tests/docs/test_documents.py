@@ -139,7 +139,11 @@ def test_every_package_stands_in_the_architecture() -> None:
 
 def test_every_metric_in_the_table_is_exported_and_nothing_is_left_out() -> None:
     text = (ROOT / "docs/operations.md").read_text()
-    beginnings = ("leitstand_core", "leitstand_module(?=_up|_scrape)", "backup_postgres")
+    beginnings: tuple[str, ...] = (
+        "leitstand_core",
+        "leitstand_module(?=_up|_scrape)",
+        "backup_postgres",
+    )
     beginnings += ("backup_objects", "restore_drill", "storage")
     names = rf"(?:{'|'.join(beginnings)})_\w+"
     documented = {name.removesuffix("_total") for name in re.findall(rf"`({names})`", text)}
