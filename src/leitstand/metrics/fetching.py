@@ -4,10 +4,12 @@ httpx takes 0.2 s to import: only what serves metrics may import this.
 """
 
 import asyncio
+import ipaddress
 import logging
 import socket
 import ssl
 import zlib
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
@@ -98,6 +100,9 @@ async def fetch(client: httpx.AsyncClient, url: str, limits: FetchLimits) -> byt
 
 async def _addresses(url: httpx.URL, limits: FetchLimits) -> list[str]:
     """What the host leads to now; the connection goes to one of these and to nothing else."""
+    if _is_address(url.host):
+        _check([url.host], limits)
+        return [url.host]
     port = url.port or (443 if url.scheme == "https" else 80)
     loop = asyncio.get_running_loop()
     try:
@@ -107,9 +112,21 @@ async def _addresses(url: httpx.URL, limits: FetchLimits) -> list[str]:
     except (OSError, UnicodeError):
         raise FetchError(Failure.CONNECT) from None
     addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+    _check(addresses, limits)
+    return addresses
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _check(addresses: Iterable[str], limits: FetchLimits) -> None:
     if not all(is_allowed(each, private=limits.private) for each in addresses):
         raise FetchError(Failure.ADDRESS)
-    return addresses
 
 
 async def _answer(client: httpx.AsyncClient, request: httpx.Request, limits: FetchLimits) -> bytes:

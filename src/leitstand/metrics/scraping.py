@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import structlog
@@ -14,8 +15,9 @@ from leitstand.metrics.module_page import Dropped, ModulePage, PageMemory, read_
 
 log = structlog.get_logger(__name__)
 
-SMALL = 1 << 18
-"""Bytes of a page that is read in the event loop; a larger one would hold up all other answers."""
+# One page at a time, beside the event loop: reading must not cost those that are still to answer
+# their time.
+_reader = ThreadPoolExecutor(1, "read-metrics")
 
 
 @dataclass(frozen=True)
@@ -65,16 +67,16 @@ class Scraper:
             self._failures[module, failure] += 1
             log.info("module not scraped", module=module, reason=failure.value)
             return Scrape(module, time.perf_counter() - began, None, failure)
+        duration = time.perf_counter() - began
         page = await self._read(module, body)
         for reason, count in page.dropped.items():
             self._dropped[module, reason] += count
-        return Scrape(module, time.perf_counter() - began, page)
+        return Scrape(module, duration, page)
 
     async def _read(self, module: str, body: bytes) -> ModulePage:
         memory = self._memories.setdefault(module, PageMemory())
-        if len(body) <= SMALL:
-            return read_page(body, self._limits.samples, memory)
-        return await asyncio.to_thread(read_page, body, self._limits.samples, memory)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(_reader, read_page, body, self._limits.samples, memory)
 
     def families(self, scrapes: Sequence[Scrape]) -> list[Metric]:
         """What there is to say about the scrapes, for alerts on modules that are away."""
