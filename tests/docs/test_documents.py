@@ -139,13 +139,9 @@ def test_every_package_stands_in_the_architecture() -> None:
 
 def test_every_metric_in_the_table_is_exported_and_nothing_is_left_out() -> None:
     text = (ROOT / "docs/operations.md").read_text()
-    beginnings: tuple[str, ...] = (
-        "leitstand_core",
-        "leitstand_module(?=_up|_scrape)",
-        "backup_postgres",
-    )
-    beginnings += ("backup_objects", "restore_drill", "storage")
-    names = rf"(?:{'|'.join(beginnings)})_\w+"
+    core = ("leitstand_core", "leitstand_module(?=_up|_scrape)")
+    archive = ("backup_postgres", "backup_objects", "restore_drill", "storage")
+    names = rf"(?:{'|'.join((*core, *archive))})_\w+"
     documented = {name.removesuffix("_total") for name in re.findall(rf"`({names})`", text)}
     exported = {
         name

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leitstand.alerts import RuleLedger
-from leitstand.app.alert_wiring import create_own_watch, measure
+from leitstand.app.alert_wiring import create_own_watch
 from leitstand.app.control import open_control
 from leitstand.app.job_changes import delete_job
 from leitstand.app.rule_deletion import delete_rule
@@ -75,7 +75,7 @@ async def test_a_fresh_installation_is_quiet(
     file = tmp_path / "leitstand.toml"
     file.write_text(f'[database]\nurl = "{conninfo}"\n[server]\ndata_dir = "{tmp_path}/var"\n')
     async with open_control(load_settings(file, {})) as control:
-        found = await scene.look(await measure(control.metrics))
+        found = await scene.look(await control.all_metrics.look())
     assert {verdict.rule.name: verdict.phase for verdict in found.verdicts} == {
         "self-backup-missing": "pending",
         "self-drill-missing": "pending",

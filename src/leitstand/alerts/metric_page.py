@@ -39,6 +39,13 @@ class MetricPage:
         self._names.add(name)
         self._series.setdefault(name, []).append(series)
 
+    def include(self, other: "MetricPage") -> None:
+        """Have the metrics of another page of the same moment, too."""
+        self._names |= other._names
+        for name, series in other._series.items():
+            self._series.setdefault(name, []).extend(series)
+        self.rejected += other.rejected
+
     def series(self, name: str) -> Sequence[Series] | None:
         """The series of a metric, a counter also by its name without ``_total``.
 

@@ -1,18 +1,15 @@
-"""Alerts as the settings want them, over Leitstand's own metrics."""
+"""Alerts as the settings want them."""
 
 from leitstand.alerts import (
     AlertLedger,
     AlertSpec,
     Evaluator,
-    MetricPage,
     RuleLedger,
     SilenceLedger,
-    page_of,
     parse_rule,
 )
 from leitstand.app.notification_wiring import audience_of
 from leitstand.jobs import JobLedger, JobSpec
-from leitstand.metrics import OwnMetrics
 from leitstand.notifications import Outbox
 from leitstand.protection import create_own_jobs, create_rules, default_rules, watch_specs
 from leitstand.settings import Settings
@@ -29,11 +26,6 @@ def make_evaluator(settings: Settings, database: Database, outbox: Outbox) -> Ev
         outbox,
         audience_of(settings),
     )
-
-
-async def measure(metrics: OwnMetrics) -> MetricPage:
-    """Leitstand's own metrics as they are now; what a source does not answer is not there."""
-    return page_of(await metrics.families())
 
 
 def watch_jobs(settings: Settings) -> list[JobSpec]:

@@ -8,11 +8,12 @@ from typing import Any
 from leitstand.access import AccessLedger
 from leitstand.address import check_conninfo
 from leitstand.alerts import AlertMetrics, EvaluateAlerts, Evaluator
-from leitstand.app.alert_wiring import make_evaluator, measure
+from leitstand.app.alert_wiring import make_evaluator
 from leitstand.app.archive_wiring import archive_executors, archive_settings, object_archive
 from leitstand.app.core_wiring import Core, build_core
 from leitstand.app.event_wiring import detection, detection_executor, event_catalogue
 from leitstand.app.integrity_wiring import integrity_executors
+from leitstand.app.metrics_wiring import AllMetrics
 from leitstand.app.notification_wiring import job_news, make_dispatcher, make_outbox
 from leitstand.archive import (
     ArchiveSettings,
@@ -97,6 +98,7 @@ class Control:
     dispatcher: Dispatcher
     evaluator: Evaluator
     metrics: OwnMetrics
+    all_metrics: AllMetrics
     core: Core
 
     @property
@@ -159,12 +161,13 @@ def _put_together(
     dispatcher = make_dispatcher(settings, outbox)
     evaluator = make_evaluator(settings, database, outbox)
     events, catalogue = EventQueue(database), event_catalogue(settings)
-    children, metrics = Children(), OwnMetrics([])
+    children, metrics, modules = Children(), OwnMetrics([]), ModuleLedger(database)
+    all_metrics = AllMetrics(settings, metrics, modules)
     kinds = Kinds(
         [
             *_executors(settings, children),
             SendNotifications(dispatcher),
-            EvaluateAlerts(evaluator, lambda: measure(metrics)),
+            EvaluateAlerts(evaluator, all_metrics.look),
             PruneHistory([queue, events, outbox, evaluator.alerts], settings.history.keep_days),
             *third_party_executors(),
         ]
@@ -186,7 +189,7 @@ def _put_together(
         detection=detection(settings, database, jobs),
         servers=Servers(database, loop.heartbeat, loop.stale_after),
         agents=Agents(database, loop.stale_after),
-        modules=ModuleLedger(database),
+        modules=modules,
         credentials=CredentialLedger(database),
         drills=DrillLedger(database),
         selftests=SelftestLedger(database),
@@ -200,6 +203,7 @@ def _put_together(
         dispatcher=dispatcher,
         evaluator=evaluator,
         metrics=metrics,
+        all_metrics=all_metrics,
         core=build_core(settings, database),
     )
     metrics.add(*_measured(control))

@@ -19,7 +19,6 @@ from leitstand.app.event_wiring import offer_detection
 from leitstand.app.job_changes import delete_job, save_job
 from leitstand.app.jobs_as_code import apply_configuration
 from leitstand.app.login import first_login_link
-from leitstand.app.metrics_wiring import aggregate
 from leitstand.app.status import gather_status
 from leitstand.app.worker_call import worker_call
 from leitstand.archive import GenerationState, list_generations
@@ -152,7 +151,7 @@ def _site(control: Control, server: ControlServer, agents: APIRouter, hub: Hub) 
     control.metrics.add(LoopMetrics(server), FlagMetrics(control.core.flags))
     return Site(
         readiness=Readiness(checks),
-        metrics=aggregate(control, control.metrics),
+        metrics=control.all_metrics,
         status=lambda: gather_status(control),
         gate=Gate(control.access, settings.access.session),
         controls=site_controls(control),

@@ -17,7 +17,6 @@ from leitstand.alerts import (
     parse_page,
     parse_rule,
 )
-from leitstand.app.alert_wiring import measure
 from leitstand.app.control import Control, open_control
 from leitstand.app.rule_deletion import delete_rule
 from leitstand.cli.commands import Commands
@@ -152,7 +151,7 @@ async def evaluate(
     """Evaluate all rules now, over a file or Leitstand's own metrics."""
     page = read_page(file) if file is not None else None
     async with open_control(call.loaded) as control:
-        looked_at = page if page is not None else await measure(control.metrics)
+        looked_at = page if page is not None else await control.all_metrics.look()
         found = await control.evaluator.evaluate(looked_at, dry_run=dry_run)
     if page is not None and page.rejected:
         call.output.note(f"{page.rejected} lines of {file} could not be read.")

@@ -63,14 +63,15 @@ class Aggregate:
         ]
         return render(renamed(gathered.families, self._prefix), pages, accept)
 
-    async def families(self) -> list[Metric]:
-        """Our own families, those about modules among them, under the names that we gave them."""
-        return (await self._gather()).families
+    async def look(self) -> tuple[list[Metric], bytes]:
+        """All of one moment, for whoever does not show it.
 
-    async def module_text(self) -> bytes:
-        """The modules' families in the text format."""
-        scrapes = (await self._gather()).scrapes
-        return b"".join(text_of(self._beginning(s), s.page) for s in scrapes if s.page)
+        Our own families, those about modules among them, under the names that we gave them; and
+        the modules' families in the text format.
+        """
+        gathered = await self._gather()
+        texts = (text_of(self._beginning(s), s.page) for s in gathered.scrapes if s.page)
+        return gathered.families, b"".join(texts)
 
     def _beginning(self, scrape: Scrape) -> str:
         return f"{self._prefix}_module_{scrape.module.replace('-', '_')}_"
