@@ -51,6 +51,7 @@ class LogScene:
     database: Database
     engine: AsyncEngine
     table: LogTable
+    settled: float = 0.0
     listened: set[str] = field(default_factory=lambda: set(NAMES))
 
     @property
@@ -99,7 +100,7 @@ class LogScene:
         async def listened() -> set[str]:
             return self.listened
 
-        return Detection(self.database, tables or [self.table], listened, settled=0.0)
+        return Detection(self.database, tables or [self.table], listened, self.settled)
 
     async def detect(self) -> SourceReport:
         """Read the table once more."""

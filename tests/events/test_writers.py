@@ -55,7 +55,7 @@ async def write(log: LogScene, name: int, until: float, written: set[str]) -> No
 
 async def test_nothing_is_lost_and_nothing_told_twice(log: LogScene) -> None:
     """Cases 10, 11, 17 and 23; the naive poller beside it loses rows in the same seconds."""
-    log.listened = {LOGIN}
+    log.listened, log.settled = {LOGIN}, 1.0
     await log.log("Login: old")
     await log.detect()
     naive, written = Naive(checkpoint=1), set[str]()

@@ -177,10 +177,11 @@ class Reader:
             return by_age(gaps, now)
         return by_locks(gaps, free, now)
 
-    async def is_locked(self, gaps: Sequence[Gap]) -> bool:
-        """Whether another transaction holds a lock on any of these ids (MariaDB, MySQL).
+    async def may_come(self, gaps: Sequence[Gap]) -> bool:
+        """Whether a transaction works on any of these ids, or has just brought it (MariaDB, MySQL).
 
-        The statement sets no lock that lasts: a transaction of its own, READ COMMITTED.
+        A row may have been committed since the snapshot that missed it: it is there, not dead. The
+        statement sets no lock that lasts: a transaction of its own, READ COMMITTED.
         """
         hint = "NOWAIT" if getattr(self._connection.dialect, "is_mariadb", False) else ""
         statement = (
@@ -188,12 +189,11 @@ class Reader:
             f" WHERE {self._within(gaps)} LOCK IN SHARE MODE {hint}"
         )
         try:
-            await self._execute(statement, {})
+            return bool(await self._execute(statement, {}))
         except DBAPIError as error:
             if _number(error) in (1205, 3572):
                 return True
             raise
-        return False
 
     async def _is_replica(self) -> bool:
         if self._dialect == "sqlite":
@@ -283,7 +283,7 @@ class Reader:
 
 
 class _Probing:
-    """Finds the gaps without a lock by asking for many at once, and for halves where one has."""
+    """Finds the gaps that nobody fills by asking for many at once, and for halves where one is."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -300,10 +300,10 @@ class _Probing:
             return []
         self._left -= 1
         try:
-            locked = await self._reader.is_locked(gaps)
+            taken = await self._reader.may_come(gaps)
         except DBAPIError as error:
             raise SourceUnfitError("rows cannot be locked", detail=str(error.orig)) from None
-        if not locked:
+        if not taken:
             return list(gaps)
         if len(gaps) == 1:
             return []
