@@ -118,7 +118,8 @@ def test_each_planted_fault_is_in_the_proof_and_nothing_else(served: Installatio
         assert subjects.pop("scrub") == planted["corrupted"]
         assert not any(subjects.values())
     assert "91.67 % read in the last 30 days, 2 never" in served.run("proof", "--demo").out
-    page = fetch(served, "/")
+    token = served.run("token", "create", "reader", "--role", "viewer").out.strip()
+    page = fetch(served, "/", token)
     assert f"{planted['missing'][0]}: a row names it" in page
     assert "2 found" in page
     assert served.json("demo", "archive", "--remove") == {"removed": True}
