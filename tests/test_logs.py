@@ -48,14 +48,14 @@ def test_elsewhere_than_on_a_terminal_each_line_is_an_object(
 def test_libraries_write_through_the_same_format(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("info", "json")
     logging.getLogger("uvicorn.error").warning("port %d is taken", 80)
-    logging.getLogger("uvicorn.access").info("GET /metrics")
+    logging.getLogger("httpx").info("HTTP Request: POST /tasks")
     (line,) = lines(capsys)
     assert (line["event"], line["logger"]) == ("port 80 is taken", "uvicorn.error")
 
 
 def test_debug_shows_what_libraries_say(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("debug", "json")
-    logging.getLogger("uvicorn.access").info("GET /metrics")
+    logging.getLogger("httpx").info("HTTP Request: POST /tasks")
     assert len(lines(capsys)) == 1
 
 
