@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from leitstand.logs import configure_logs
+from leitstand.logs import configure_logs, hush_revealing_libraries
 
 
 @pytest.fixture(autouse=True)
@@ -48,15 +48,25 @@ def test_elsewhere_than_on_a_terminal_each_line_is_an_object(
 def test_libraries_write_through_the_same_format(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("info", "json")
     logging.getLogger("uvicorn.error").warning("port %d is taken", 80)
-    logging.getLogger("httpx").info("HTTP Request: POST /tasks")
+    logging.getLogger("psycopg.pool").info("a connection was added")
     (line,) = lines(capsys)
     assert (line["event"], line["logger"]) == ("port 80 is taken", "uvicorn.error")
 
 
 def test_debug_shows_what_libraries_say(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("debug", "json")
-    logging.getLogger("httpx").info("HTTP Request: POST /tasks")
+    logging.getLogger("psycopg.pool").info("a connection was added")
     assert len(lines(capsys)) == 1
+
+
+def test_requests_with_their_secrets_are_not_shown_at_any_level(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    hush_revealing_libraries()
+    configure_logs("debug", "json")
+    logging.getLogger("httpx").info("HTTP Request: POST https://example.org/hooks/hidden")
+    logging.getLogger("httpcore.http11").debug("send_request_headers.started hidden")
+    assert lines(capsys) == []
 
 
 def test_no_secret_is_written(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,12 +15,13 @@ LogFormat = Literal["auto", "console", "json"]
 QUIET_LIBRARIES = {
     "alembic": logging.WARNING,  # its INFO is written for someone who typed `alembic upgrade`
     "asyncio": logging.WARNING,
-    "httpx": logging.WARNING,  # a line for every call of a remote agent
     "psycopg": logging.ERROR,  # its warnings are about cancelled calls, which their callers log
     "psycopg.pool": logging.WARNING,
-    "uvicorn.access": logging.WARNING,  # a line for every look at /metrics
 }
 """The least level of libraries whose lines of lower levels help nobody; "debug" shows them all."""
+
+REVEALING_LIBRARIES = ("httpx", "httpcore")
+"""They log whole URLs and headers, secrets and all, below WARNING: those lines are never shown."""
 
 
 def configure_logs(level: str = "info", style: LogFormat = "auto") -> None:
@@ -43,6 +44,7 @@ def configure_logs(level: str = "info", style: LogFormat = "auto") -> None:
     logging.basicConfig(level=number, handlers=[handler], force=True)
     for name, least in QUIET_LIBRARIES.items():
         logging.getLogger(name).setLevel(number if number <= logging.DEBUG else max(number, least))
+    hush_revealing_libraries(number)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -53,6 +55,15 @@ def configure_logs(level: str = "info", style: LogFormat = "auto") -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
+
+
+def hush_revealing_libraries(level: int = logging.WARNING) -> None:
+    """Keep what may reveal secrets out of the log, at any ``level`` and also before configure_logs.
+
+    Whoever uses one of REVEALING_LIBRARIES calls this when it is imported.
+    """
+    for name in REVEALING_LIBRARIES:
+        logging.getLogger(name).setLevel(max(level, logging.WARNING))
 
 
 def mask_secrets(

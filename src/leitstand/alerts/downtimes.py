@@ -61,6 +61,6 @@ async def downtimes_of(downtimes: PlaceDowntimes, places: Collection[Place]) -> 
     try:
         async with asyncio.timeout(DEADLINE):
             return await downtimes.covering(places)
-    except Exception as error:
+    except Exception as error:  # whatever the source is, alerts go on without it
         log.warning("downtimes are unknown", places=len(places), error=str(error).strip())
         return {}

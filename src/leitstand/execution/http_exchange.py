@@ -6,7 +6,6 @@ worker would pay for it.
 
 import asyncio
 import codecs
-import logging
 import os
 import ssl
 from collections.abc import Iterator, Mapping
@@ -22,9 +21,9 @@ from leitstand.execution.http_errors import (
 )
 from leitstand.execution.http_params import HttpParams
 from leitstand.execution.http_secrets import Secrets, shown_url
+from leitstand.logs import hush_revealing_libraries
 
-for name in ("httpx", "httpcore"):  # they log whole URLs and headers, secrets and all
-    logging.getLogger(name).setLevel(logging.WARNING)
+hush_revealing_libraries()
 
 MOST_REDIRECTS = 5
 

@@ -5,7 +5,6 @@ httpx takes 0.2 s to import: only what serves metrics may import this.
 
 import asyncio
 import ipaddress
-import logging
 import socket
 import ssl
 import zlib
@@ -17,10 +16,10 @@ from enum import StrEnum
 import httpx
 
 from leitstand import __version__
+from leitstand.logs import hush_revealing_libraries
 from leitstand.metrics.allowed_address import is_allowed
 
-for name in ("httpx", "httpcore"):  # at every scrape they would log a line
-    logging.getLogger(name).setLevel(logging.WARNING)
+hush_revealing_libraries()
 
 HEADERS = {
     "User-Agent": f"leitstand/{__version__}",

@@ -5,7 +5,6 @@ Imported when the first one is sent: httpx takes 0.2 s to import.
 
 import asyncio
 import binascii
-import logging
 import ssl
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,14 +15,14 @@ import httpx
 from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
 from leitstand import __version__
+from leitstand.logs import hush_revealing_libraries
 from leitstand.notifications.alertmanager import alertmanager_body
 from leitstand.notifications.contact import WebhookBody
 from leitstand.notifications.delivery_error import DeliveryError
 from leitstand.notifications.sender import Message
 from leitstand.store.jsonb import json_text
 
-for name in ("httpx", "httpcore"):  # they log whole URLs, tokens and all
-    logging.getLogger(name).setLevel(logging.WARNING)
+hush_revealing_libraries()
 
 SOON_BETTER = (408, 425, 429)
 """Statuses below 500 that another attempt may change."""
@@ -42,7 +41,7 @@ class WebhookSender:
             # read, and nobody has agreed to the place that a redirect leads to.
             async with httpx.AsyncClient(
                 verify=trust,
-                timeout=None,  # noqa: S113
+                timeout=None,  # noqa: S113 -- see above
                 trust_env=False,
             ) as client:
                 request = client.build_request(

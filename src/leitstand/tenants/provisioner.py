@@ -58,7 +58,7 @@ class Provisioner:
             try:
                 await databases.create(tenant)
                 return await self._ledger.activate(tenant)
-            except Exception:
+            except Exception:  # whatever stopped it, nothing may be left behind
                 await self._undo(tenant)
                 raise
 
