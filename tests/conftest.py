@@ -17,7 +17,7 @@ from leitstand.store.database import Database
 from leitstand.store.reachable import reachable_binaries
 from leitstand.store.schema import upgrade
 
-pytest_plugins = ["tests.archive_scene", "tests.mariadb_scene"]
+pytest_plugins = ["tests.archive_scene", "tests.mariadb_server"]
 
 TEMPLATE = "leitstand_template"
 

@@ -7,8 +7,8 @@ import pytest
 
 from leitstand.events import EventQueue
 from leitstand.store.database import Database
-from tests.archive.integrity.mariadb_server import PASSWORD, MariaDb
 from tests.jobs.scene import Scene, scene_on
+from tests.mariadb_server import PASSWORD, MariaDb
 
 numbers = itertools.count()
 

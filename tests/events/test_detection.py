@@ -8,10 +8,10 @@ import pytest
 from leitstand.events.detection import DetectionLedger
 from leitstand.events.detection import detection as detection_module
 from leitstand.store.database import Database
-from tests.archive.integrity.mariadb_server import MariaDb
 from tests.conftest import Postgres
 from tests.events import conftest
 from tests.events.log_scene import ERROR, FAILED, LOGIN, NAMES, LogScene, log_scene
+from tests.mariadb_server import MariaDb
 
 
 @pytest.fixture(params=["mariadb", "postgres", "sqlite"])

@@ -3,10 +3,10 @@
 import pytest
 
 from leitstand.store.database import Database
-from tests.archive.integrity.mariadb_server import MariaDb
 from tests.conftest import Postgres
 from tests.events import conftest
 from tests.events.log_scene import LogScene, log_scene
+from tests.mariadb_server import MariaDb
 
 
 @pytest.fixture(params=["mariadb", "postgres"])

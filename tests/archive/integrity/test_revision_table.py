@@ -19,7 +19,7 @@ from leitstand.archive.integrity.revision_table import (
 )
 from leitstand.errors import LeitstandError, NotFoundError, UsageError
 from tests.archive.integrity.document_scene import Documents, digest
-from tests.archive.integrity.mariadb_server import PASSWORD, MariaDb
+from tests.mariadb_server import PASSWORD, MariaDb
 
 KEYS = [
     "a.b",
