@@ -185,6 +185,28 @@ CREATE TABLE public.detectors (
     emitted bigint DEFAULT 0 NOT NULL
 );
 
+CREATE TABLE public.downtime_dead_letters (
+    id bigint NOT NULL,
+    source text NOT NULL,
+    reason text NOT NULL,
+    detail text NOT NULL,
+    body bytea NOT NULL,
+    digest bytea NOT NULL,
+    deliveries integer DEFAULT 1 NOT NULL,
+    first_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    last_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT downtime_dead_letters_deliveries_check CHECK ((deliveries > 0))
+);
+
+ALTER TABLE public.downtime_dead_letters ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.downtime_dead_letters_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.drills (
     id bigint NOT NULL,
     finished_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -736,6 +758,12 @@ ALTER TABLE ONLY public.detector_gaps
 
 ALTER TABLE ONLY public.detectors
     ADD CONSTRAINT detectors_pkey PRIMARY KEY (source, event);
+
+ALTER TABLE ONLY public.downtime_dead_letters
+    ADD CONSTRAINT downtime_dead_letters_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.downtime_dead_letters
+    ADD CONSTRAINT downtime_dead_letters_source_digest_key UNIQUE (source, digest);
 
 ALTER TABLE ONLY public.drills
     ADD CONSTRAINT drills_pkey PRIMARY KEY (id);

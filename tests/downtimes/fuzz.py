@@ -1,0 +1,120 @@
+"""Random and mutated messages through the whole intake: ``python -m tests.downtimes.fuzz [COUNT]``.
+
+None may crash it, and each must end in the tables or in the dead letters. A million by default.
+"""
+
+import asyncio
+import json
+import logging
+import random
+import shutil
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import structlog
+
+from leitstand.downtimes import Applier, Counts, DeadLetters, Intake, open_target
+from leitstand.downtimes.message import Rejected, decode
+from leitstand.store.database import Database
+from leitstand.store.schema import upgrade
+from tests.conftest import TEMPLATE, make_short_dir, start_postgres
+from tests.downtimes.core import body, play
+from tests.mariadb_server import MariaDb
+
+AT_ONCE = 1000
+VALUES: list[Any] = [
+    *(None, True, False, 0, 1, 2, 3, -1, 2**31, 2**32, 2**63, 2**64, 10**400, 1.5, 7200.0),
+    *("", "x", "2", "a" * 300, "🔧" * 2000, "\0", "\ud800", [], {}, [[]], {"type": 1103}),
+]
+
+
+def mutated(chance: random.Random, count: int) -> Iterator[bytes]:
+    """Messages that were damaged in some way, or never were any."""
+    good = [body(one) for one in play(chance, 200)]
+    for _ in range(count):
+        yield _damaged(chance, chance.choice(good))
+
+
+def _damaged(chance: random.Random, good: bytes) -> bytes:
+    match chance.randrange(8):
+        case 0:
+            return chance.randbytes(chance.randrange(200))
+        case 1:
+            return good[: chance.randrange(len(good))]
+        case 2 | 3:
+            return _bytes_changed(chance, good)
+        case 4 | 5:
+            return _value_changed(chance, good)
+        case 6:
+            parts = [_value_changed(chance, good) for _ in range(chance.randrange(4))]
+            return b'{"messages": [' + b",".join(parts) + b"]}"
+        case _:
+            return good
+
+
+def _bytes_changed(chance: random.Random, good: bytes) -> bytes:
+    changed = bytearray(good)
+    for _ in range(chance.randrange(1, 6)):
+        changed[chance.randrange(len(changed))] = chance.randrange(256)
+    return bytes(changed)
+
+
+def _value_changed(chance: random.Random, good: bytes) -> bytes:
+    document = json.loads(good)
+    fields = chance.choice([document, document["downtime"]])
+    name = chance.choice(list(fields))
+    if chance.random() < 0.2:
+        del fields[name]
+    else:
+        fields[name] = chance.choice(VALUES)
+    return json.dumps(document).encode()
+
+
+async def fuzz(intake: Intake, count: int, seed: int) -> tuple[Counts, int, set[bytes]]:
+    """Take ``count`` messages in; the counts, how many parts there were, the bad ones' bodies."""
+    counts, parts, bad = Counts(), 0, set[bytes]()
+    messages = mutated(random.Random(seed), count)
+    while batch := list(islice(messages, AT_ONCE)):
+        counts.add(await intake.take(batch))
+        found = [one for raw in batch for one in decode(raw)]
+        parts += len(found)
+        bad |= {one.body for one in found if isinstance(one, Rejected)}
+    return counts, parts, bad
+
+
+async def long_fuzz(count: int, seed: int) -> bool:
+    """On servers of its own; whether every message is accounted for."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    directory = make_short_dir()
+    postgres, mariadb = start_postgres(directory), MariaDb(directory / "my")
+    try:
+        postgres.create_database(TEMPLATE)
+        upgrade(postgres.conninfo(TEMPLATE))
+        url = mariadb.create_database("fuzz")
+        async with open_target(url) as target, Database(postgres.conninfo(TEMPLATE)) as database:
+            await target.create_tables()
+            letters = DeadLetters(database)
+            intake = Intake(Applier(target, "fuzz"), letters, "fuzz")
+            counts, parts, bad = await fuzz(intake, count, seed)
+            kept = await letters.count()
+    finally:
+        mariadb.stop()
+        postgres.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+    accounted = counts.applied + counts.ignored.total() + counts.rejected.total()
+    print(f"{count} messages of {parts} parts: {counts}; {kept} distinct dead letters")
+    return accounted == parts and kept == len(bad) and not counts.rejected["refused_by_database"]
+
+
+def main() -> int:
+    """Run it."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    return 0 if asyncio.run(long_fuzz(count, seed)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
