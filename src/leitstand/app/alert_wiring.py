@@ -4,6 +4,7 @@ from leitstand.alerts import (
     AlertLedger,
     AlertSpec,
     Evaluator,
+    PlaceDowntimes,
     RuleLedger,
     SilenceLedger,
     parse_rule,
@@ -16,7 +17,9 @@ from leitstand.settings import Settings
 from leitstand.store.database import Database
 
 
-def make_evaluator(settings: Settings, database: Database, outbox: Outbox) -> Evaluator:
+def make_evaluator(
+    settings: Settings, database: Database, outbox: Outbox, downtimes: PlaceDowntimes
+) -> Evaluator:
     """What evaluates the rules of this database."""
     return Evaluator(
         database,
@@ -25,6 +28,7 @@ def make_evaluator(settings: Settings, database: Database, outbox: Outbox) -> Ev
         SilenceLedger(database),
         outbox,
         audience_of(settings),
+        downtimes=downtimes,
     )
 
 

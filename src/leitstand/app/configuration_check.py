@@ -11,7 +11,7 @@ from leitstand.archive import Source
 from leitstand.errors import UsageError
 from leitstand.jobs import Trigger, TriggerType, build_schedule
 from leitstand.notifications import parse_notify_rules
-from leitstand.settings import LoadedSettings, Settings, SettingsError
+from leitstand.settings import DowntimeSettings, LoadedSettings, Settings, SettingsError
 
 KeyCheck = tuple[str, Callable[[], object]]
 """A key, and what raises UsageError when its value cannot be used."""
@@ -38,6 +38,7 @@ def _problems(settings: Settings, origins: Mapping[str, str]) -> Iterator[str]:
 def _checks(settings: Settings) -> Iterator[KeyCheck]:
     for name in ("full", "incremental", "rotate", "drill", "prune"):
         yield f"protection.{name}", partial(_check_cron, getattr(settings.protection, name))
+    yield from _downtime_checks(settings.downtimes)
     if control := settings.database.url.get_secret_value():
         yield "database.url", partial(check_conninfo, "it", control)
     if source := settings.backup.postgres.url.get_secret_value():
@@ -51,6 +52,20 @@ def _checks(settings: Settings) -> Iterator[KeyCheck]:
     for index, entry in enumerate(settings.alert):
         yield f"alert[{index}]", partial(parse_rule, entry)
     yield "notify", partial(parse_notify_rules, settings.notify)
+
+
+def _downtime_checks(downtimes: DowntimeSettings) -> Iterator[KeyCheck]:
+    source = downtimes.source.get_secret_value()
+    url = downtimes.database_url.get_secret_value()
+    if not source and not url:
+        return
+    # Imported here: the databases' drivers take 0.3 s, which most installations need not pay.
+    from leitstand.downtimes import check_source, check_url  # noqa: PLC0415
+
+    if source:
+        yield "downtimes.source", partial(check_source, source)
+    if url:
+        yield "downtimes.database_url", partial(check_url, url)
 
 
 def _check_cron(expression: str) -> None:

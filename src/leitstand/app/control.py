@@ -14,6 +14,7 @@ from leitstand.app.core_wiring import Core, build_core
 from leitstand.app.event_wiring import detection, detection_executor, event_catalogue
 from leitstand.app.integrity_wiring import integrity_executors
 from leitstand.app.metrics_wiring import AllMetrics
+from leitstand.app.monitored_hosts import LateHostDowntimes
 from leitstand.app.notification_wiring import job_news, make_dispatcher, make_outbox
 from leitstand.archive import (
     ArchiveSettings,
@@ -43,7 +44,6 @@ from leitstand.jobs import (
     HostDowntimes,
     JobLedger,
     JobMetrics,
-    NoDowntimes,
     PruneHistory,
     Queue,
     RunChange,
@@ -128,10 +128,11 @@ async def open_control(
     async with _server(loaded.settings, patience) as (conninfo, embedded):
         await bring_up_to_date(conninfo)
         settings = loaded.settings.database
-        async with Database(
-            conninfo, pool_size=settings.pool_size, deadline=settings.timeout
-        ) as database:
-            control = _put_together(loaded, database, embedded)
+        async with (
+            Database(conninfo, pool_size=settings.pool_size, deadline=settings.timeout) as database,
+            LateHostDowntimes(loaded.settings, database) as downtimes,
+        ):
+            control = _put_together(loaded, database, embedded, downtimes)
             yield control
             await control.news.flush()
 
@@ -150,7 +151,10 @@ async def _server(
 
 
 def _put_together(
-    loaded: LoadedSettings, database: Database, embedded: EmbeddedServer | None
+    loaded: LoadedSettings,
+    database: Database,
+    embedded: EmbeddedServer | None,
+    downtimes: LateHostDowntimes,
 ) -> Control:
     settings, loop = loaded.settings, loaded.settings.loop
     messages = MessageLedger(database)
@@ -159,7 +163,7 @@ def _put_together(
     outbox = make_outbox(settings, database)
     queue = Queue(database, telling(news), job_news(settings, outbox))
     dispatcher = make_dispatcher(settings, outbox)
-    evaluator = make_evaluator(settings, database, outbox)
+    evaluator = make_evaluator(settings, database, outbox, downtimes)
     events, catalogue = EventQueue(database), event_catalogue(settings)
     children, metrics, modules = Children(), OwnMetrics([]), ModuleLedger(database)
     all_metrics = AllMetrics(settings, metrics, modules)
@@ -181,7 +185,7 @@ def _put_together(
         kinds=kinds,
         jobs=jobs,
         windows=windows,
-        downtimes=NoDowntimes(),
+        downtimes=downtimes,
         applier=Applier(database, jobs, windows),
         queue=queue,
         events=events,

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from leitstand.app.addresses import control_server_address
+from leitstand.app.downtime_events import downtime_entries
 from leitstand.errors import UsageError
 from leitstand.events import Catalogue, outcome_entries
 from leitstand.events.detection import (
@@ -28,7 +29,7 @@ OFFERED_JOB = "cronjob:pseudo-events"
 def event_catalogue(settings: Settings) -> Catalogue:
     """The events that can happen in this installation."""
     detected = (entry for table in log_tables(settings) for entry in table.entries())
-    return Catalogue([*outcome_entries(), *own_entries(), *detected])
+    return Catalogue([*outcome_entries(), *downtime_entries(), *own_entries(), *detected])
 
 
 def log_tables(settings: Settings) -> list[LogTable]:

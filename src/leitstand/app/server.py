@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
 
@@ -48,6 +48,9 @@ from leitstand.settings import LoadedSettings, Settings
 from leitstand.store.database import Database
 from leitstand.web import Controls, Site, agent_api, bind, build_site, serving
 
+if TYPE_CHECKING:
+    from leitstand.app.downtime_wiring import DowntimeFeed
+
 AGENT_POOL = 4
 """Connections for what agents ask; those that wait hold none."""
 
@@ -90,9 +93,12 @@ async def _started(
     agents = Database(control.database.conninfo, pool_size=AGENT_POOL)
     desk = _agent_desk(control, server, await stack.enter_async_context(agents))
     hub = Hub(control.messages)
-    site = build_site(_site(control, server, desk, hub))
+    feed = await _downtime_feed(control, stack)
+    site = build_site(_site(control, server, desk, hub, feed))
     await stack.enter_async_context(serving(site, listener))
-    await stack.enter_async_context(_beside(await _duties(control, server, hub)))
+    duties = await _duties(control, server, hub)
+    duties += feed.duties() if feed is not None else []
+    await stack.enter_async_context(_beside(duties))
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     announce(address, await first_login_link(control))
@@ -140,7 +146,23 @@ def _agent_desk(control: Control, server: ControlServer, database: Database) -> 
     return agent_api(desk, CredentialLedger(database))
 
 
-def _site(control: Control, server: ControlServer, agents: APIRouter, hub: Hub) -> Site:
+async def _downtime_feed(control: Control, stack: AsyncExitStack) -> "DowntimeFeed | None":
+    """The consumer of downtimes, if a source is set; it ends with ``stack``."""
+    if not control.settings.downtimes.source.get_secret_value():
+        return None
+    # Imported here: the drivers of queues and other databases take 0.5 s to load.
+    from leitstand.app.downtime_wiring import open_feed  # noqa: PLC0415
+
+    return await stack.enter_async_context(open_feed(control))
+
+
+def _site(
+    control: Control,
+    server: ControlServer,
+    agents: APIRouter,
+    hub: Hub,
+    feed: "DowntimeFeed | None",
+) -> Site:
     settings = control.settings
     checks: dict[str, Check] = {
         "database": control.database.round_trip,
@@ -149,6 +171,8 @@ def _site(control: Control, server: ControlServer, agents: APIRouter, hub: Hub) 
         "backup_room": room_for_backups(settings.backup.postgres.directory),
     }
     control.metrics.add(LoopMetrics(server), FlagMetrics(control.core.flags))
+    if feed is not None:
+        control.metrics.add(feed.metrics)
     return Site(
         readiness=Readiness(checks),
         metrics=control.all_metrics,

@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, CommandEntry] = dict(
         _entry("job", "Jobs: list, show, run, explain, enable and disable them."),
         _entry("group", "Groups of jobs: list them, set how many runs work at a time."),
         _entry("window", "Maintenance windows: list, add and delete them."),
+        _entry("downtime", "Downtimes of a monitoring core."),
         _entry("apply", "Make jobs, groups and windows agree with a file."),
         _entry("export", "Write jobs, groups and windows to a file."),
         _entry("run", "Runs: list, show, follow, cancel and retry them."),

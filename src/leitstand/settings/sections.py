@@ -336,7 +336,13 @@ class DowntimeSettings(Section):
 
     source: SecretUrl = SecretUrl("")
     database_url: SecretUrl = SecretUrl("")
-    queue: Line = "statusngin_downtimes"
+    queue: Line = Field("statusngin_downtimes", min_length=1)
+    exchange: Line = Field("statusengine", min_length=1)
+    routing_key: Line = ""
+    durable_queue: bool = False
+    durable_exchange: bool = False
+    batch: int = Field(500, ge=1, le=10_000)
+    reap_after: Duration = Field(900.0, ge=0)
 
 
 class ObjectSettings(Section):

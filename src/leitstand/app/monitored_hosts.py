@@ -1,0 +1,74 @@
+"""Answers jobs and alerts what is in downtime, from tables that are opened on first need."""
+
+import asyncio
+import time
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Self
+
+from leitstand.alerts import Place
+from leitstand.jobs import Window
+from leitstand.settings import Settings
+from leitstand.store.database import Database
+
+if TYPE_CHECKING:
+    from leitstand.downtimes import MonitoredHosts
+
+TABLE = "statusengine_host_scheduleddowntimes"
+
+
+class LateHostDowntimes:
+    """The downtimes of hosts; ``async with`` closes what a question has opened.
+
+    Most commands never ask, since no job is bound to a host, and the drivers of other people's
+    databases take 0.3 s to load. Without settings for downtimes the control database is asked only
+    once it has the tables, as after `leitstand downtime ingest`.
+    """
+
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self._settings = settings
+        self._database = database
+        self._stack = AsyncExitStack()
+        self._opening = asyncio.Lock()
+        self._hosts: MonitoredHosts | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._stack.aclose()
+
+    async def windows_for(self, hosts: Collection[str]) -> Sequence[Window]:
+        """The downtimes of these hosts as windows."""
+        monitored = await self._monitored()
+        return () if monitored is None else await monitored.windows_for(hosts)
+
+    async def covering(self, places: Collection[Place]) -> Mapping[Place, str]:
+        """The places that a running downtime covers, each with its name."""
+        monitored = await self._monitored()
+        return {} if monitored is None else await monitored.covering(places, time.time())
+
+    async def _monitored(self) -> "MonitoredHosts | None":
+        async with self._opening:
+            if self._hosts is None and await self._are_monitored():
+                self._hosts = await self._open()
+            return self._hosts
+
+    async def _are_monitored(self) -> bool:
+        downtimes = self._settings.downtimes
+        if downtimes.source.get_secret_value() or downtimes.database_url.get_secret_value():
+            return True
+        async with self._database.connection() as connection:
+            found = await connection.execute(
+                "SELECT to_regclass(%s) IS NOT NULL AS there", (TABLE,)
+            )
+            row = await found.fetchone()
+        return row is not None and bool(row["there"])
+
+    async def _open(self) -> "MonitoredHosts":
+        # Imported here: see above.
+        from leitstand.app.downtime_wiring import downtime_target  # noqa: PLC0415
+        from leitstand.downtimes import MonitoredHosts, Views  # noqa: PLC0415
+
+        target = downtime_target(self._settings, self._database.conninfo)
+        return MonitoredHosts(Views(await self._stack.enter_async_context(target)))

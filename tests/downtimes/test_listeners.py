@@ -1,0 +1,119 @@
+"""Who is told of what: subscribers at all servers, jobs that wait for a host, the announcer."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from leitstand.app.downtime_events import FIELDS, NAMES, DowntimeEvents
+from leitstand.downtimes import DeadLetters, DowntimeMetrics, MonitoredHosts
+from leitstand.downtimes.consumer import ConsumerState
+from leitstand.downtimes.intake import Listeners
+from leitstand.downtimes.transition import Happening
+from leitstand.downtimes.views import event_payload
+from leitstand.events import EventQueue
+from leitstand.live import DOWNTIMES, Broadcast, MessageLedger
+from leitstand.store.database import Database
+from tests.downtimes.conftest import Scene, events
+from tests.downtimes.core import ADD, FLEXIBLE, SERVICE, START, T, body, life, message
+
+
+class Notes:
+    """Takes events and notes them."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.hosts: list[str] = []
+
+    async def announce(self, happenings: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """Note them."""
+        self.names += [f"{name} {payload['host']}" for name, payload in happenings]
+
+    async def hosts_changed(self, hosts: Collection[str]) -> None:
+        """Note them."""
+        self.hosts += sorted(hosts)
+
+
+async def test_every_valid_message_is_published_as_it_came(
+    scene: Scene, database: Database
+) -> None:
+    messages = [*life("cancelled", T), message(START, T, extra="\N{BANANA}")]
+    ledger = MessageLedger(database)
+    intake = scene.intake(Listeners(broadcast=Broadcast(database, ledger)))
+    await intake.take([*(body(one) for one in messages), b"nonsense"])
+    published = await ledger.after(0)
+    assert {one.topic for one in published} == {DOWNTIMES}
+    assert [one.data for one in published] == messages
+
+
+async def test_events_are_announced_once(scene: Scene) -> None:
+    notes = Notes()
+    intake = scene.intake(Listeners(announcer=notes, jobs=notes))
+    bodies = [body(one) for one in life("cancelled", T)]
+    await intake.take(bodies)
+    await intake.take([*bodies, body(message(ADD, T, **SERVICE))])
+    names = ("scheduled", "started", "cancelled", "scheduled")
+    assert notes.names == [f"downtime.{name} web01" for name in names]
+    assert notes.hosts == ["web01"]
+    await intake.take(bodies, again=True)
+    assert notes.hosts == ["web01"] * 2
+
+
+async def test_downtimes_of_hosts_are_windows(scene: Scene) -> None:
+    await scene.apply(
+        message(ADD, T - 10),
+        message(ADD, T - 10, host_name="web02", **FLEXIBLE),
+        message(START, T + 5, host_name="web03", **FLEXIBLE),
+        message(ADD, T - 10, host_name="web04", **SERVICE),
+    )
+    hosts = ["web01", "web02", "web03", "web04"]
+    windows = await MonitoredHosts(scene.views).windows_for(hosts)
+    found = {window.name: window.opening for window in windows}
+    assert {name: (o.start, o.end) for name, o in found.items()} == {
+        "downtime 42 of web01": (moment(T), moment(T + 7200)),
+        "downtime 42 of web03": (moment(T + 5), moment(T + 605)),
+    }
+
+
+async def test_running_downtimes_silence_places(scene: Scene) -> None:
+    """A host's downtime covers its services; a service's covers nothing else."""
+    await scene.apply(
+        message(START, T), message(START, T, host_name="web02", **SERVICE), message(ADD, T - 9)
+    )
+    places = [
+        *(("web01", None), ("web01", "HTTP"), ("web02", "HTTP")),
+        *(("web02", None), ("web02", "SSH"), ("web03", None)),
+    ]
+    monitored = MonitoredHosts(scene.views)
+    covered = await monitored.covering(places, T + 1)
+    assert covered == {
+        ("web01", None): "downtime 42 of web01",
+        ("web01", "HTTP"): "downtime 42 of web01",
+        ("web02", "HTTP"): "downtime 42 of HTTP on web02",
+    }
+    assert await monitored.covering(places, T + 7200) == {}
+
+
+async def test_happenings_become_events(database: Database) -> None:
+    assert set(NAMES) == set(Happening)
+    queue = EventQueue(database)
+    (event,) = events(message(START, T, comment_data="x" * 5000))
+    payload = event_payload(event)
+    assert set(payload) == set(FIELDS)
+    await DowntimeEvents(database, queue).announce([("downtime.started", payload)] * 2)
+    async with database.connection() as connection:
+        found = await connection.execute("SELECT name, payload ->> 'host' AS host FROM events")
+        assert await found.fetchall() == [{"name": "downtime.started", "host": "web01"}] * 2
+
+
+def moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+async def test_metrics(database: Database) -> None:
+    state = ConsumerState(connected=True, retries=2)
+    state.counts.ignored["stale"] = 3
+    families = await DowntimeMetrics(state, DeadLetters(database)).collect()
+    samples = {(s.name, *s.labels.values()): s.value for family in families for s in family.samples}
+    assert samples[("leitstand_core_downtime_messages_total", "ignored")] == 3
+    assert samples[("leitstand_core_downtime_connected",)] == 1
+    assert samples[("leitstand_core_downtime_dead_letters",)] == 0
