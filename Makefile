@@ -24,7 +24,7 @@ test: lint pytest ## all checks and all tests (some: make test TESTS=tests/jobs)
 
 lint: lint-style lint-types lint-imports lint-sql ## the checks alone: style, types, imports, SQL
 
-bench: $(VENV)/dev.stamp ## measure against other programs on this machine
+bench: $(VENV)/dev.stamp packages-test ## measure against other programs on this machine
 	@$(VENV)/bin/python -m bench $(ARGS)
 
 chaos: $(VENV)/dev.stamp ## the long campaign of faults (DURATION=600 SEED=1 PEER=procrastinate)

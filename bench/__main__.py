@@ -5,6 +5,7 @@ import sys
 from bench import (
     alerts,
     backup,
+    downtimes,
     history,
     latency,
     lists,
@@ -29,6 +30,7 @@ PARTS = {
     "reconcile": reconcile.report,
     "scrub": scrub.report,
     "peers": peers.report,
+    "downtimes": downtimes.report,
 }
 
 
