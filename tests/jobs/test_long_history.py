@@ -6,8 +6,8 @@ import pytest
 from leitstand.errors import FailureClass, NotFoundError
 from leitstand.execution import Kinds
 from leitstand.jobs import JobLedger, Queue, RunStatus, Servers
+from leitstand.jobs.finished_run import FinishedRun
 from leitstand.jobs.outcome import Outcome
-from leitstand.jobs.queue import FinishedRun
 from leitstand.jobs.rescuer import Rescuer
 from leitstand.store.database import Database
 from tests.jobs.history import failed_half_way, fill_history, questions, retry_and_take_back

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from leitstand.execution import Lease
 from leitstand.jobs import RunStatus
+from leitstand.jobs.finished_run import FinishedRun
 from leitstand.jobs.outcome import Outcome
-from leitstand.jobs.queue import FinishedRun
 from leitstand.jobs.recorder import Recorder
 from leitstand.jobs.spool import Spool
 from tests.jobs.scene import Scene

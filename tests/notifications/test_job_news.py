@@ -7,8 +7,8 @@ import pytest
 from leitstand.errors import FailureClass
 from leitstand.execution import Kinds
 from leitstand.jobs import JobLedger, JobSpec, Queue, RunStatus
+from leitstand.jobs.finished_run import FinishedRun
 from leitstand.jobs.outcome import Outcome
-from leitstand.jobs.queue import FinishedRun
 from leitstand.jobs.retry import RetryPolicy, decide
 from leitstand.notifications import JobNews, Outbox, parse_notify_rules
 from leitstand.notifications.notify_rule import NotifyRuleError

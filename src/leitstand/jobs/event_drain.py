@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from leitstand.events import Event, EventQueue, EventState, Gathered, Waiting, run_event
+from leitstand.jobs.event_runs import EventRuns
 from leitstand.jobs.job import Deliver, Job
 from leitstand.jobs.job_ledger import JobLedger
-from leitstand.jobs.queue import Queue
 from leitstand.jobs.window import Window
 from leitstand.jobs.window_rule import next_allowed, waits_in_vain
 from leitstand.jobs.window_source import WindowSource
@@ -32,11 +32,11 @@ class EventDrain:
     """Drains the queue of events. Any number of them may work on one database: they take turns."""
 
     def __init__(
-        self, database: Database, jobs: JobLedger, queue: Queue, windows: WindowSource
+        self, database: Database, jobs: JobLedger, runs: EventRuns, windows: WindowSource
     ) -> None:
         self._database = database
         self._jobs = jobs
-        self._queue = queue
+        self._runs = runs
         self._windows = windows
         self._events = EventQueue(database)
 
@@ -88,9 +88,7 @@ class EventDrain:
         gathered = await self._events.gather(connection, events)
         newest = [job for job in jobs if job.deliver is Deliver.NEWEST]
         runs = [
-            await self._queue.queue_for_event(
-                connection, job, partial(run_event, gathered), starts[job.id]
-            )
+            await self._runs.queue(connection, job, partial(run_event, gathered), starts[job.id])
             for job in newest
         ]
         ids = [event.id for event in events]
@@ -110,7 +108,7 @@ class EventDrain:
         following = await self._events.next_apart(connection, list(ready)) if ready else {}
         starts = await self._starts(connection, [ready[job_id] for job_id in following], now)
         for job_id, event in following.items():
-            run = await self._queue.create_for_event(
+            run = await self._runs.create(
                 connection, ready[job_id], run_event(_alone(event)), starts[job_id]
             )
             if run is not None:
@@ -125,14 +123,14 @@ class EventDrain:
 
     async def _look_again_at_postponed(self, connection: Connection, now: datetime) -> None:
         """Windows may have been added, moved or taken back since these runs were queued."""
-        postponed = await self._queue.postponed_event_runs(connection, MOVED_AT_ONCE)
+        postponed = await self._runs.postponed(connection, MOVED_AT_ONCE)
         if not postponed:
             return
         starts = await self._starts(connection, [job for job, _, _ in postponed], now)
         for job, run_id, not_before in postponed:
             start = starts[job.id] or now
             if start != not_before:
-                await self._queue.move_start(connection, run_id, start)
+                await self._runs.move_start(connection, run_id, start)
 
 
 def _start(job: Job, windows: Sequence[Window], now: datetime) -> datetime | None:

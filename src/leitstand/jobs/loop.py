@@ -19,10 +19,11 @@ from leitstand.jobs.agents.board import TaskBoard
 from leitstand.jobs.agents.ledger import Agents
 from leitstand.jobs.claimed_run import ClaimedRun
 from leitstand.jobs.domain import Domain
+from leitstand.jobs.finished_run import FinishedRun
 from leitstand.jobs.heartbeat import DatabasePulse
 from leitstand.jobs.loop_settings import LoopSettings
 from leitstand.jobs.passes import Passes
-from leitstand.jobs.queue import CHANNEL, FinishedRun
+from leitstand.jobs.queue import CHANNEL
 from leitstand.jobs.recorder import Recorder
 from leitstand.store.database import DatabaseUnavailableError
 from leitstand.store.listener import Listener

@@ -12,8 +12,9 @@ from leitstand.execution import HaltReason, HeldRuns
 from leitstand.jobs.claimed_run import ClaimedRun
 from leitstand.jobs.domain import Domain
 from leitstand.jobs.event_drain import BATCH, EventDrain
+from leitstand.jobs.event_runs import EventRuns
+from leitstand.jobs.finished_run import FinishedRun
 from leitstand.jobs.loop_settings import LoopSettings
-from leitstand.jobs.queue import FinishedRun
 from leitstand.jobs.rescuer import Rescuer
 from leitstand.jobs.scheduler import Scheduler
 from leitstand.jobs.window_ledger import WindowLedger
@@ -39,7 +40,9 @@ class Passes:
         self._scheduler = Scheduler(
             domain.database, domain.jobs, domain.queue, windows, settings.late_tolerance
         )
-        self._drain = EventDrain(domain.database, domain.jobs, domain.queue, windows)
+        self._drain = EventDrain(
+            domain.database, domain.jobs, EventRuns(domain.queue.tell), windows
+        )
         self._queue = domain.queue
         self._runner = domain.runner
         self._runs = runs

@@ -1,25 +1,25 @@
-"""The ledger of runs: the only code that reads and writes runs, run_logs and late_results.
+"""The ledger of runs, their logs and late results: all but what events and agents need.
 
 Every write on behalf of a run's owner carries the fencing token and changes nothing when the
 token is no longer the current one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any
 from uuid import UUID
 
 import structlog
 from psycopg.errors import UniqueViolation
 
-from leitstand.errors import ConflictError, FailureClass, NotFoundError
+from leitstand.errors import ConflictError, NotFoundError
 from leitstand.events import EventQueue, outcome_event
-from leitstand.execution import Lease, Result
+from leitstand.execution import Lease
 from leitstand.jobs.dependencies import DependencyOutcome
+from leitstand.jobs.finished_run import FinishedRun
 from leitstand.jobs.job import Job
 from leitstand.jobs.job_ledger import no_such_job
-from leitstand.jobs.outcome import Outcome
 from leitstand.jobs.outcome_watcher import EndedRun, OutcomeWatcher, inform
 from leitstand.jobs.run import Run, StartedRun
 from leitstand.jobs.run_change import RunChange, Tell, tell_nobody
@@ -33,64 +33,6 @@ queries = load_queries(__file__)
 CHANNEL = "leitstand_jobs"
 """NOTIFY channel; payloads: ``queued``, ``tasks``, ``jobs``, ``events``, ``cancel:RUN`` and
 ``drain:INSTANCE``."""
-
-
-@dataclass(frozen=True)
-class FinishedRun:
-    """How a run ended, ready to be written: a retry is due when ``retry_delay`` is not None."""
-
-    lease: Lease
-    outcome: Outcome
-    result: Result | None = None
-    error_detail: str | None = None
-    retry_delay: float | None = None
-    no_retry_reason: str | None = None
-
-    def as_document(self) -> dict[str, Any]:
-        """The JSON form that ``finish_runs`` reads, that late results and the spool keep."""
-        result = self.result or Result()
-        return {
-            "id": self.lease.run_id,
-            "token": self.lease.fencing_token,
-            "status": self.outcome.status.value,
-            "bytes_processed": result.bytes_processed,
-            "bytes_written": result.bytes_written,
-            "objects_processed": result.objects_processed,
-            "objects_skipped": result.objects_skipped,
-            "skip_reasons": list(result.skip_reasons[:20]),
-            "error_code": self.outcome.error_code,
-            "error_message": self.outcome.error_message,
-            "error_detail": self.error_detail,
-            "failure_class": self.outcome.failure_class,
-            "no_retry_reason": self.no_retry_reason,
-            "retry_delay": self.retry_delay,
-            "result": dict(result.result),
-        }
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of ``as_document``."""
-        failure_class = document["failure_class"]
-        return cls(
-            lease=Lease(document["id"], document["token"]),
-            outcome=Outcome(
-                RunStatus(document["status"]),
-                document["error_code"],
-                document["error_message"],
-                FailureClass(failure_class) if failure_class else None,
-            ),
-            result=Result(
-                bytes_processed=document["bytes_processed"],
-                bytes_written=document["bytes_written"],
-                objects_processed=document["objects_processed"],
-                objects_skipped=document["objects_skipped"],
-                skip_reasons=tuple(document["skip_reasons"]),
-                result=document["result"],
-            ),
-            error_detail=document["error_detail"],
-            retry_delay=document["retry_delay"],
-            no_retry_reason=document["no_retry_reason"],
-        )
 
 
 @dataclass(frozen=True)
@@ -167,69 +109,6 @@ class Queue:
             await queries.notify_tasks(connection)
         self.tell(RunChange(created[0], job.name, job.kind, 1, RunStatus.QUEUED))
         return created[0]
-
-    async def queue_for_event(
-        self,
-        connection: Connection,
-        job: Job,
-        event_of: Callable[[Mapping[str, Any] | None], Mapping[str, Any]],
-        not_before: datetime | None,
-    ) -> int:
-        """Have a run of the job start after this moment for an event; returns its id.
-
-        A run that waits already gets the event with what it had, whoever asked for it, and starts
-        when it would have; ``event_of`` makes the one of both (None: nothing before). Else a run is
-        queued, not to start before ``not_before``. In the caller's transaction.
-        """
-        while True:
-            waiting = await queries.waiting_run_for_event(connection, job_id=job.id)
-            if waiting is not None:
-                event = to_jsonb(event_of(waiting["event"]))
-                await queries.set_event(connection, id=waiting["id"], event=event)
-                found: int = waiting["id"]
-                return found
-            created = await self.create_for_event(connection, job, event_of(None), not_before)
-            if created is not None:
-                return created
-
-    async def create_for_event(
-        self,
-        connection: Connection,
-        job: Job,
-        event: Mapping[str, Any],
-        not_before: datetime | None,
-    ) -> int | None:
-        """Queue a run of the job for an event; None when another of an exclusive job waits."""
-        row = await queries.create_event_run(
-            connection,
-            job_id=job.id,
-            job=job.name,
-            kind=job.kind,
-            exclusive=job.exclusive,
-            event=to_jsonb(event),
-            not_before=not_before,
-            priority=job.priority,
-            group_name=job.group,
-            runs_on=list(job.runs_on) or None,
-        )
-        if row is None:
-            return None
-        if job.runs_on:
-            await queries.notify_tasks(connection)
-        created: int = row["id"]
-        self.tell(RunChange(created, job.name, job.kind, 1, RunStatus.QUEUED))
-        return created
-
-    async def postponed_event_runs(
-        self, connection: Connection, limit: int
-    ) -> list[tuple[Job, int, datetime]]:
-        """Runs of events that do not start yet, with their jobs and times."""
-        rows = queries.postponed_event_runs(connection, max_rows=limit)
-        return [(Job.from_row(row), row["run_id"], row["not_before"]) async for row in rows]
-
-    async def move_start(self, connection: Connection, run_id: int, not_before: datetime) -> None:
-        """Let a queued run start at another time."""
-        await queries.move_start(connection, id=run_id, not_before=not_before)
 
     async def request(self, job: str, user: str | None = None, by: str = "user") -> Run:
         """Queue a run of the job now and wake the servers; consumes no occurrence.

@@ -7,8 +7,9 @@ import psycopg
 import structlog
 
 from leitstand.errors import FailureClass
+from leitstand.jobs.finished_run import FinishedRun
 from leitstand.jobs.outcome import Outcome
-from leitstand.jobs.queue import FinishedRun, Queue
+from leitstand.jobs.queue import Queue
 from leitstand.jobs.run_status import RunStatus
 from leitstand.jobs.spool import Spool
 from leitstand.store.database import DatabaseUnavailableError

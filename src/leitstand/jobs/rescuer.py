@@ -7,8 +7,9 @@ import structlog
 
 from leitstand.errors import FailureClass
 from leitstand.execution import Lease
+from leitstand.jobs.finished_run import FinishedRun
 from leitstand.jobs.outcome import Outcome
-from leitstand.jobs.queue import FinishedRun, Queue, StaleRun
+from leitstand.jobs.queue import Queue, StaleRun
 from leitstand.jobs.retry import RetryPolicy, decide
 from leitstand.jobs.run import Run
 from leitstand.jobs.run_status import RunStatus

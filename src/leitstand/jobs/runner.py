@@ -20,8 +20,9 @@ from leitstand.execution import (
 )
 from leitstand.jobs.claimed_run import ClaimedRun
 from leitstand.jobs.dependencies import unsatisfied
+from leitstand.jobs.finished_run import FinishedRun
 from leitstand.jobs.outcome import decide_outcome
-from leitstand.jobs.queue import FinishedRun, Queue
+from leitstand.jobs.queue import Queue
 from leitstand.jobs.retry import RetryPolicy, decide
 from leitstand.jobs.run import StartedRun
 from leitstand.jobs.run_reporter import ReportWriter

@@ -6,7 +6,7 @@ from pathlib import Path
 import structlog
 
 from leitstand.execution import DocumentSpool
-from leitstand.jobs.queue import FinishedRun
+from leitstand.jobs.finished_run import FinishedRun
 
 log = structlog.get_logger(__name__)
 

@@ -37,8 +37,9 @@ from leitstand.errors import (
 from leitstand.execution import Ending
 from leitstand.jobs.agents.board import TaskBoard
 from leitstand.jobs.agents.ledger import Agents
+from leitstand.jobs.finished_run import FinishedRun
 from leitstand.jobs.loop_settings import LoopSettings
-from leitstand.jobs.queue import FinishedRun, Queue
+from leitstand.jobs.queue import Queue
 from leitstand.jobs.recorder import without_result
 from leitstand.jobs.run import StartedRun
 from leitstand.jobs.run_change import RunChange

@@ -1,0 +1,84 @@
+"""Runs that events start: queued, given further events while they wait, moved with windows."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from leitstand.jobs.job import Job
+from leitstand.jobs.queue import queries as queue_queries
+from leitstand.jobs.run_change import RunChange, Tell
+from leitstand.jobs.run_status import RunStatus
+from leitstand.store.database import Connection, load_queries
+from leitstand.store.jsonb import to_jsonb
+
+queries = load_queries(__file__)
+
+
+class EventRuns:
+    """Always in the caller's transaction; ``tell`` hears of each run that is queued here."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+
+    async def queue(
+        self,
+        connection: Connection,
+        job: Job,
+        event_of: Callable[[Mapping[str, Any] | None], Mapping[str, Any]],
+        not_before: datetime | None,
+    ) -> int:
+        """Have a run of the job start after this moment for an event; returns its id.
+
+        A run that waits already gets the event with what it had, whoever asked for it, and starts
+        when it would have; ``event_of`` makes the one of both (None: nothing before). Else a run is
+        queued, not to start before ``not_before``. In the caller's transaction.
+        """
+        while True:
+            waiting = await queries.waiting_run_for_event(connection, job_id=job.id)
+            if waiting is not None:
+                event = to_jsonb(event_of(waiting["event"]))
+                await queries.set_event(connection, id=waiting["id"], event=event)
+                found: int = waiting["id"]
+                return found
+            created = await self.create(connection, job, event_of(None), not_before)
+            if created is not None:
+                return created
+
+    async def create(
+        self,
+        connection: Connection,
+        job: Job,
+        event: Mapping[str, Any],
+        not_before: datetime | None,
+    ) -> int | None:
+        """Queue a run of the job for an event; None when another of an exclusive job waits."""
+        row = await queries.create_event_run(
+            connection,
+            job_id=job.id,
+            job=job.name,
+            kind=job.kind,
+            exclusive=job.exclusive,
+            event=to_jsonb(event),
+            not_before=not_before,
+            priority=job.priority,
+            group_name=job.group,
+            runs_on=list(job.runs_on) or None,
+        )
+        if row is None:
+            return None
+        if job.runs_on:
+            await queue_queries.notify_tasks(connection)
+        created: int = row["id"]
+        self._tell(RunChange(created, job.name, job.kind, 1, RunStatus.QUEUED))
+        return created
+
+    async def postponed(
+        self, connection: Connection, limit: int
+    ) -> list[tuple[Job, int, datetime]]:
+        """Runs of events that do not start yet, with their jobs and times."""
+        rows = queries.postponed_event_runs(connection, max_rows=limit)
+        return [(Job.from_row(row), row["run_id"], row["not_before"]) async for row in rows]
+
+    async def move_start(self, connection: Connection, run_id: int, not_before: datetime) -> None:
+        """Let a queued run start at another time."""
+        await queries.move_start(connection, id=run_id, not_before=not_before)
