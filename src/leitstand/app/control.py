@@ -39,6 +39,7 @@ from leitstand.execution import (
     third_party_executors,
 )
 from leitstand.jobs import (
+    AgentMetrics,
     Agents,
     Applier,
     HostDowntimes,
@@ -230,6 +231,7 @@ def _measured(control: Control) -> list[Source]:
     """What is the same on every server; a server adds what it knows of itself."""
     return [
         JobMetrics(control.jobs, control.queue, control.servers),
+        AgentMetrics(control.agents),
         DrillMetrics(control.drills),
         BackupMetrics(control.archive),
         ObjectMetrics(control.objects),

@@ -1,6 +1,13 @@
 """Jobs: schedules, runs, and the loop that carries them out exactly once."""
 
-from leitstand.jobs.agents import AgentDesk, AgentInfo, Agents, TaskBoard, why_waiting
+from leitstand.jobs.agents import (
+    AgentDesk,
+    AgentInfo,
+    AgentMetrics,
+    Agents,
+    TaskBoard,
+    why_waiting,
+)
 from leitstand.jobs.applier import Applier
 from leitstand.jobs.apply_plan import Action, Change, Claims, FieldChange, Plan
 from leitstand.jobs.domain import Domain
@@ -41,6 +48,7 @@ __all__ = [
     "Action",
     "AgentDesk",
     "AgentInfo",
+    "AgentMetrics",
     "Agents",
     "Allowed",
     "Applier",
