@@ -77,6 +77,8 @@ async def upheaval(
             if left == 0 or found != expected:
                 break
             consumer.restart()
+            await _down_to(core, 0)
+            await asyncio.sleep(1.0)  # for what it holds: the broker does not say
     finally:
         consumer.kill()
     async with Database(conninfo) as database:
