@@ -97,14 +97,16 @@ class MariaDb:
         """The way to a database as an application would write it."""
         return f"mysql://{user}:{quote(PASSWORD, safe='')}@127.0.0.1:{self.port}/{database}"
 
-    def execute(self, sql: str) -> None:
-        """Run statements as root."""
-        subprocess.run(
-            [program("mariadb"), "--no-defaults", "-uroot", f"--socket={self.socket}"],
+    def execute(self, sql: str) -> str:
+        """Run statements as root; the rows that they return, without headings."""
+        done = subprocess.run(
+            [program("mariadb"), "--no-defaults", "-uroot", f"--socket={self.socket}", "-N"],
             input=sql.encode(),
             check=True,
             timeout=60,
+            stdout=subprocess.PIPE,
         )
+        return done.stdout.decode()
 
     def create_database(self, name: str) -> str:
         """A database with a user of the same name who may do everything in it; its URL."""
