@@ -34,6 +34,30 @@ def test_all_that_cannot_be_used_is_named_at_once_without_secrets() -> None:
     assert "hush" not in str(caught.value.as_dict())
 
 
+def test_hooks_are_checked() -> None:
+    """Each has a name of its own and something that nobody guesses; none of it is shown."""
+    settings = Settings.model_validate(
+        {
+            "hook": [
+                {"name": "shop", "secret": "whsec_" + "A" * 40, "old_token": "hush hush hush hush"},
+                {"name": "shop", "token": "hush"},
+                {"old_secret": "aHVzaA=="},
+            ]
+        }
+    )
+    with pytest.raises(SettingsError) as caught:
+        check_configuration(loaded(settings))
+    assert [problem.split(": ")[0] for problem in caught.value.problems] == [
+        "hook[0].old_token",
+        "hook[1].name",
+        "hook[1].token",
+        "hook[2].name",
+        "hook[2]",
+        "hook[2].old_secret",
+    ]
+    assert "hush" not in str(caught.value.as_dict())
+
+
 def test_contacts_rules_and_who_hears_of_what_are_checked() -> None:
     settings = Settings.model_validate(
         {

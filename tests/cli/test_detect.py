@@ -1,5 +1,6 @@
 """`detect`: from the configuration to events, and back to the beginning."""
 
+import getpass
 import json
 import sqlite3
 from pathlib import Path
@@ -59,10 +60,17 @@ def test_from_rows_to_events(capsys: pytest.CaptureFixture[str]) -> None:
     assert payloads["shop:refund"]["amount"] == "3.50"
     assert "cronjob:log-auth-login" in printed(capsys, "detect", "status")
     assert printed(capsys, "detect", "reset", "shop") == "Source shop begins anew.\n"
+    (reset,) = json.loads(printed(capsys, "detect", "resets", "shop", "--json"))
+    assert (reset["reset_by"], reset["reason"]) == (getpass.getuser(), "somebody asked for it")
+    assert getpass.getuser() in printed(capsys, "detect", "resets", "shop")
     assert "no source" in printed(capsys, "detect", "reset", "nonesuch", code=1)
     log.execute("DROP TABLE audit")
     assert run(["detect", "run", "--again"]) == 3
     assert "no table audit" in capsys.readouterr().out
+    run(["doctor", "--json"])
+    findings = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    assert findings["log table webtrees"]["ok"]
+    assert "no table audit" in findings["log table shop"]["problem"]
     log.close()
 
 

@@ -1,11 +1,31 @@
 """`event`: emitting, listing, and the catalogue."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from leitstand.cli.main import run
+
+JOBS = """
+[[hook]]
+name = "shop"
+token = "0123456789abcdef"
+description = "orders"
+
+[[job]]
+name = "known"
+kind = "command"
+event = "hook:shop"
+params = { argv = ["true"] }
+
+[[job]]
+name = "unknown"
+kind = "command"
+event = "no.such.event"
+params = { argv = ["true"] }
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +74,23 @@ def test_wrong_input(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
 ) -> None:
     assert said in printed(capsys, "event", *arguments, code=2)
+
+
+def test_one_event_and_who_listens(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("leitstand.toml").write_text(JOBS)
+    printed(capsys, "apply", "leitstand.toml")
+    assert "no.such.event (unknown event)" in printed(capsys, "event", "listeners")
+    listeners = json.loads(printed(capsys, "event", "listeners", "--json"))
+    unknown = {each["event"]: each["unknown_event"] for each in listeners}
+    assert unknown == {"hook:shop": False, "no.such.event": True}
+    printed(capsys, "event", "emit", "hook:shop", "--payload", '{"n": 1}')
+    (event,) = json.loads(printed(capsys, "event", "list", "--json"))
+    number = str(event["id"])
+    assert json.loads(printed(capsys, "event", "show", number, "--json")) == event
+    assert '"n": 1' in printed(capsys, "event", "show", number)
+    assert "there is no event" in printed(capsys, "event", "show", "999", code=1)
+    entries = {e["name"]: e for e in json.loads(printed(capsys, "event", "catalog", "--json"))}
+    assert entries["hook:shop"]["description"] == "orders"
 
 
 def test_the_catalogue_names_what_can_happen(capsys: pytest.CaptureFixture[str]) -> None:

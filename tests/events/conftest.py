@@ -1,16 +1,13 @@
 """Fixtures of the event tests."""
 
-import itertools
 from pathlib import Path
 
 import pytest
 
 from leitstand.events import EventQueue
 from leitstand.store.database import Database
+from tests.events.log_scene import LogScene, log_on_mariadb, log_on_postgres, log_on_sqlite
 from tests.jobs.scene import Scene, scene_on
-from tests.mariadb_server import PASSWORD, MariaDb
-
-numbers = itertools.count()
 
 
 @pytest.fixture
@@ -25,9 +22,20 @@ def events(database: Database) -> EventQueue:
     return EventQueue(database)
 
 
-def create_application(server: MariaDb, name: str) -> None:
-    """A database on MariaDB whose user ``app`` may do everything; detectors may SELECT."""
-    server.execute(
-        f"CREATE DATABASE {name}; CREATE USER IF NOT EXISTS app@'127.0.0.1' IDENTIFIED BY"
-        f" '{PASSWORD}'; GRANT ALL ON {name}.* TO app@'127.0.0.1'"
-    )
+@pytest.fixture(params=["mariadb", "postgres"])
+async def shared_log(request: pytest.FixtureRequest, database: Database) -> LogScene:
+    """An application's log with several writers, on each kind of database in turn."""
+    if request.param == "mariadb":
+        return await log_on_mariadb(database, request.getfixturevalue("mariadb"))
+    return await log_on_postgres(database, request.getfixturevalue("postgres"))
+
+
+@pytest.fixture(params=["mariadb", "postgres", "sqlite"])
+async def any_log(request: pytest.FixtureRequest, database: Database, tmp_path: Path) -> LogScene:
+    """An application's log on each kind of database in turn."""
+    match request.param:
+        case "mariadb":
+            return await log_on_mariadb(database, request.getfixturevalue("mariadb"))
+        case "postgres":
+            return await log_on_postgres(database, request.getfixturevalue("postgres"))
+    return await log_on_sqlite(database, tmp_path)

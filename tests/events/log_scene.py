@@ -1,18 +1,30 @@
 """An application's log table on each kind of database, and detectors that watch it."""
 
+import itertools
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from leitstand.events import Event, EventQueue
-from leitstand.events.detection import Detection, SourceReport, webtrees
+from leitstand.events.detection import (
+    Detection,
+    DetectionLedger,
+    SourceReport,
+    SourceStatus,
+    webtrees,
+)
 from leitstand.events.detection.log_table import LogTable
 from leitstand.foreign_database import ForeignDatabase
 from leitstand.store.database import Database
+from tests.conftest import Postgres
+from tests.mariadb_server import PASSWORD, READER, MariaDb
+
+numbers = itertools.count()
 
 TABLES = {
     "mysql": """CREATE TABLE {name} (
@@ -59,6 +71,10 @@ class LogScene:
         """Whether rows can come out of order there."""
         return self.engine.dialect.name != "sqlite"
 
+    def readers_engine(self) -> AsyncEngine:
+        """The way of the detectors' user, who may SELECT."""
+        return ForeignDatabase(self.table.url, "it").engine()
+
     async def create(self) -> None:
         """Make the table."""
         await self.execute(TABLES[self.engine.dialect.name].format(name=self.table.table))
@@ -72,26 +88,24 @@ class LogScene:
     async def log(self, *messages: str, kind: str = "auth", **more: Any) -> None:
         """Log messages in one transaction."""
         async with self.engine.begin() as connection:
-            for message in messages:
-                await self.insert(connection, message, kind, **more)
+            await self.insert(connection, *messages, kind=kind, **more)
 
     async def insert(
-        self, connection: AsyncConnection, message: str, kind: str = "auth", **more: Any
+        self, connection: AsyncConnection, *messages: str, kind: str = "auth", **more: Any
     ) -> None:
-        """Log a message in a transaction of the caller's."""
-        values = {"log_type": kind, "log_message": message, **more}
-        columns, marks = ", ".join(values), ", ".join(f":{name}" for name in values)
+        """Log messages in a transaction of the caller's."""
+        rows = [{"log_type": kind, "log_message": message, **more} for message in messages]
+        columns, marks = ", ".join(rows[0]), ", ".join(f":{name}" for name in rows[0])
         await connection.execute(
-            text(f"INSERT INTO {self.table.table} ({columns}) VALUES ({marks})"),
-            values,
+            text(f"INSERT INTO {self.table.table} ({columns}) VALUES ({marks})"), rows
         )
 
     @asynccontextmanager
     async def open_transaction(self, *messages: str) -> AsyncIterator[AsyncConnection]:
         """A transaction that has logged messages and is rolled back unless it is committed."""
         async with self.engine.connect() as connection:
-            for message in messages:
-                await self.insert(connection, message)
+            if messages:
+                await self.insert(connection, *messages)
             yield connection
 
     def detection(self, *tables: LogTable) -> Detection:
@@ -125,6 +139,10 @@ class LogScene:
         assert len(rows) == 1
         return rows[0]
 
+    async def sources(self) -> list[SourceStatus]:
+        """As it is shown."""
+        return await DetectionLedger(self.database).status()
+
     async def open_ids(self) -> int:
         """Ids that are waited for, over all detectors."""
         async with self.database.connection() as connection:
@@ -135,6 +153,30 @@ class LogScene:
         assert row is not None
         count: int = row["n"]
         return count
+
+
+async def log_on_mariadb(database: Database, server: MariaDb, reader: str = READER) -> LogScene:
+    """On MariaDB; ``app`` writes, and ``reader`` may SELECT."""
+    name = f"log_{next(numbers)}"
+    server.execute(
+        f"CREATE DATABASE {name}; CREATE USER IF NOT EXISTS app@'127.0.0.1' IDENTIFIED BY"
+        f" '{PASSWORD}'; GRANT ALL ON {name}.* TO app@'127.0.0.1'"
+    )
+    return await log_scene(database, server.url(name, reader), server.url(name, "app"))
+
+
+async def log_on_postgres(database: Database, server: Postgres, reader: str = "") -> LogScene:
+    """On PostgreSQL; ``reader`` is who reads, if not who writes."""
+    name = f"log_{next(numbers)}"
+    server.create_database(name)
+    own = server.conninfo(name)
+    return await log_scene(database, f"{own} user={reader}" if reader else own, own)
+
+
+async def log_on_sqlite(database: Database, directory: Path) -> LogScene:
+    """In a file."""
+    url = f"sqlite:///{directory / 'log.sqlite'}"
+    return await log_scene(database, url, url)
 
 
 async def log_scene(database: Database, url: str, writers_url: str) -> LogScene:

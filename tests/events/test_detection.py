@@ -7,28 +7,13 @@ import pytest
 
 from leitstand.events.detection import DetectionLedger
 from leitstand.events.detection import detection as detection_module
-from leitstand.store.database import Database
-from tests.conftest import Postgres
-from tests.events import conftest
-from tests.events.log_scene import ERROR, FAILED, LOGIN, NAMES, LogScene, log_scene
-from tests.mariadb_server import MariaDb
+from tests.events.log_scene import ERROR, FAILED, LOGIN, NAMES, LogScene
 
 
-@pytest.fixture(params=["mariadb", "postgres", "sqlite"])
-async def log(request: pytest.FixtureRequest, database: Database, tmp_path: Path) -> LogScene:
-    """An application's log on each kind of database in turn."""
-    name = f"log_{next(conftest.numbers)}"
-    match request.param:
-        case "mariadb":
-            server: MariaDb = request.getfixturevalue("mariadb")
-            conftest.create_application(server, name)
-            return await log_scene(database, server.url(name), server.url(name, "app"))
-        case "postgres":
-            postgres: Postgres = request.getfixturevalue("postgres")
-            postgres.create_database(name)
-            return await log_scene(database, postgres.conninfo(name), postgres.conninfo(name))
-    url = f"sqlite:///{tmp_path / 'log.sqlite'}"
-    return await log_scene(database, url, url)
+@pytest.fixture
+def log(any_log: LogScene) -> LogScene:
+    """Each kind of database in turn."""
+    return any_log
 
 
 async def test_what_each_row_means(log: LogScene) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leitstand.events import EventQueue, EventRefusedError, EventState, NewEvent
+from leitstand.events import EventQueue, EventRefusedError, EventState, NewEvent, Waiting
 from leitstand.jobs import (
     Deliver,
     JobLedger,
@@ -14,10 +14,16 @@ from leitstand.jobs import (
     Run,
     RunStatus,
     WindowLedger,
+    WindowSource,
     explain,
     parse_window,
 )
-from tests.jobs.scene import PATIENCE, Scene, control_server, eventually
+from leitstand.jobs.event_drain import EventDrain
+from leitstand.jobs.event_runs import EventRuns
+from tests.events.flooding import JOBS, flood
+from tests.jobs.scene import Scene, control_server, eventually
+
+FLOOD = 6_000
 
 
 async def emit(scene: Scene, events: EventQueue, *numbers: int, **fields: Any) -> None:
@@ -207,32 +213,27 @@ async def test_the_end_of_a_run_is_an_event(scene: Scene, events: EventQueue) ->
     assert await scene.queue.list_runs("itself") == []
 
 
+async def test_each_event_is_told_once_it_is_handed_over(scene: Scene, events: EventQueue) -> None:
+    """To whoever listens live; a pass that finds nothing tells nothing."""
+    told: list[Waiting] = []
+    windows = WindowSource(WindowLedger(scene.database), scene.downtimes)
+    runs = EventRuns(scene.queue.tell)
+    drain = EventDrain(scene.database, scene.jobs, runs, windows, told.append)
+    stored = await events.emit(NewEvent("e", "x", {"n": 1}, tenant="acme"))
+    assert stored is not None
+    for _ in range(2):
+        await drain.run_once()
+    wanted = ("id", "tenant", "name", "source", "occurred_at")
+    assert [each.as_dict() for each in told] == [{k: stored.as_dict()[k] for k in wanted}]
+
+
 async def test_a_flood_starves_nothing(scene: Scene, events: EventQueue) -> None:
     """At most one run works and one waits; the last event is followed by a run."""
-    await scene.job(event="e")
-    await scene.job("other")
-    most = 0
-    async with control_server(scene), control_server(scene, name="b"):
-        for start in range(0, 6_000, 500):
-            await emit(scene, events, *range(start, start + 500))
-            rows = await scene.rows(
-                "SELECT count(*) AS n FROM runs WHERE job = 'job' AND finished_at IS NULL"
-            )
-            most = max(most, rows[0]["n"])
-        await scene.ended(await scene.queue.request("other"))
-        await drained(events)
-
-        async def all_ended() -> list[Run] | None:
-            runs = await scene.queue.list_runs("job", limit=1000)
-            return runs if all(run.status.is_final for run in runs) else None
-
-        runs = await eventually(all_ended, PATIENCE)
-    assert most <= 2
-    assert payload(runs[0]) == 5_999
-    last = (await events.list_events(limit=1))[0]
-    assert runs[0].started_at is not None
-    assert runs[0].started_at >= last.stored_at
-    assert sum(run.event["count"] for run in runs if run.event) == 6_000
+    found = await flood(scene, events, FLOOD)
+    assert max(found.most.running, found.most.queued) <= 1
+    for job in JOBS:
+        assert found.counted(job) == FLOOD
+        assert found.is_followed(job)
 
 
 async def test_an_event_that_nothing_produces_is_shown_as_unknown(scene: Scene) -> None:

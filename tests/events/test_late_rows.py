@@ -2,24 +2,13 @@
 
 import pytest
 
-from leitstand.store.database import Database
-from tests.conftest import Postgres
-from tests.events import conftest
-from tests.events.log_scene import LogScene, log_scene
-from tests.mariadb_server import MariaDb
+from tests.events.log_scene import LogScene
 
 
-@pytest.fixture(params=["mariadb", "postgres"])
-async def log(request: pytest.FixtureRequest, database: Database) -> LogScene:
-    """An application's log with several writers."""
-    name = f"log_{next(conftest.numbers)}"
-    if request.param == "mariadb":
-        server: MariaDb = request.getfixturevalue("mariadb")
-        conftest.create_application(server, name)
-        return await log_scene(database, server.url(name), server.url(name, "app"))
-    postgres: Postgres = request.getfixturevalue("postgres")
-    postgres.create_database(name)
-    return await log_scene(database, postgres.conninfo(name), postgres.conninfo(name))
+@pytest.fixture
+def log(shared_log: LogScene) -> LogScene:
+    """Each kind of database in turn."""
+    return shared_log
 
 
 async def test_a_lower_number_that_is_committed_later(log: LogScene) -> None:

@@ -8,13 +8,22 @@ import pytest
 
 from leitstand.settings import Settings, load_settings
 from leitstand.settings.keys import dotted, find_field, is_secret, leaves
-from leitstand.settings.sections import ContactSettings, DetectorSettings, Section
+from leitstand.settings.sections import (
+    ContactSettings,
+    DetectorSettings,
+    HookSettings,
+    Section,
+)
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/configuration.md").read_text()
 EXAMPLE = (ROOT / "leitstand.example.toml").read_text()
-TABLES: dict[str, type[Section]] = {"detector": DetectorSettings, "contact": ContactSettings}
-LISTS = {*TABLES, "job", "group", "window", "alert", "notify", "hook"}
+TABLES: dict[str, type[Section]] = {
+    "detector": DetectorSettings,
+    "contact": ContactSettings,
+    "hook": HookSettings,
+}
+LISTS = {*TABLES, "job", "group", "window", "alert", "notify"}
 
 _SECTION = re.compile(r"^(?:## )?`\[+([a-z.]+)\]+`", re.MULTILINE)
 _ROW = re.compile(r"^\| `([a-z_]+)`( ✱)? \| `(.*?)` \| .+ \|$", re.MULTILINE)

@@ -1,6 +1,6 @@
 """The whole site on a test's own database, and callers of every role."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,8 +15,11 @@ from fastapi import APIRouter, FastAPI
 from leitstand.access import AccessLedger, Gate, Role
 from leitstand.app.core_wiring import build_core
 from leitstand.archive import DrillLedger
+from leitstand.events import Catalogue, EventQueue, outcome_entries
+from leitstand.events.detection import DetectionLedger
+from leitstand.events.webhooks import Hook, Intake
 from leitstand.health import Readiness
-from leitstand.jobs import Agents, NoDowntimes, Servers, WindowLedger, WindowSource
+from leitstand.jobs import Agents, JobLedger, NoDowntimes, Servers, WindowLedger, WindowSource
 from leitstand.live import Hub, MessageLedger
 from leitstand.metrics import OwnMetrics
 from leitstand.settings import Settings
@@ -83,9 +86,10 @@ async def web_on(
     status: Gather | None = None,
     *,
     with_tokens: bool = True,
+    hooks: Sequence[Hook] = (),
 ) -> Web:
     """The site on a database; ``status`` takes the look that the status page shows."""
-    site = site_on(database, directory)
+    site = site_on(database, directory, hooks=hooks)
     access = site.controls.access
     roles = list(Role) if with_tokens else []
     tokens = {role: (await access.create_token(role.value, role, "root"))[1] for role in roles}
@@ -93,9 +97,14 @@ async def web_on(
     return Web(app, scene_on(database, directory), site.controls, tokens)
 
 
-def site_on(database: Database, directory: Path, agents: APIRouter | None = None) -> Site:
+def site_on(
+    database: Database,
+    directory: Path,
+    agents: APIRouter | None = None,
+    hooks: Sequence[Hook] = (),
+) -> Site:
     """What the site is made of, without checks and metrics."""
-    controls = controls_on(database, directory)
+    controls = controls_on(database, directory, hooks)
     messages = MessageLedger(database)
     return Site(
         readiness=Readiness({}),
@@ -110,14 +119,15 @@ def site_on(database: Database, directory: Path, agents: APIRouter | None = None
     )
 
 
-def controls_on(database: Database, directory: Path) -> Controls:
+def controls_on(database: Database, directory: Path, hooks: Sequence[Hook] = ()) -> Controls:
     """All that the API and the pages work on."""
     scene = scene_on(database, directory)
     access, windows = AccessLedger(database), WindowLedger(database)
+    catalogue = Catalogue([*outcome_entries(), *(hook.entry() for hook in hooks)])
     core = build_core(settings_on(database, directory), database)
     return Controls(
         kinds=scene.kinds,
-        jobs=scene.jobs,
+        jobs=JobLedger(database, scene.kinds, catalogue.knows),
         queue=scene.queue,
         servers=Servers(database),
         agents=Agents(database),
@@ -133,6 +143,10 @@ def controls_on(database: Database, directory: Path) -> Controls:
         flags=core.flags,
         tenants=core.tenants,
         provisioner=core.provisioner,
+        events=EventQueue(database),
+        catalogue=catalogue,
+        detection=DetectionLedger(database),
+        hooks=Intake(hooks, EventQueue(database)),
     )
 
 

@@ -17,6 +17,7 @@ OPEN = {
     ("POST", "/login"),
     ("GET", "/login/{link}"),
     ("POST", "/logout"),
+    ("POST", "/hooks/{name}"),
 }
 """What asks for no role, or decides by itself."""
 
@@ -120,6 +121,13 @@ async def busy(web: Web) -> Web:
         " VALUES ('acme', 'A', 'd', 'r', 'deleting', now()) RETURNING slug"
     )
     await web.call("PUT", "/api/v1/settings/k", json={"value": 1})
+    await web.scene.job("listener", event="e")
+    await web.call("POST", "/api/v1/events", json={"name": "e"})
+    await web.controls.detection.state("log", "identity")
+    await web.call("POST", "/api/v1/sources/log/reset")
+    await web.scene.rows(
+        "INSERT INTO detectors (source, event, checkpoint) VALUES ('log', 'e', 1) RETURNING event"
+    )
     run = await web.scene.queue.request("job")
     await web.scene.rows(
         "INSERT INTO run_logs (run_id, text) VALUES (%s, 'x') RETURNING id", run.id
@@ -153,6 +161,12 @@ PATHS = {
     "/api/v1/settings/k/resolved": "/api/v1/settings/{key}/resolved",
     "/api/v1/settings/k/history": "/api/v1/settings/{key}/history",
     "/api/v1/tokens": "/api/v1/tokens",
+    "/api/v1/events": "/api/v1/events",
+    "/api/v1/events/1": "/api/v1/events/{id}",
+    "/api/v1/events/catalog": "/api/v1/events/catalog",
+    "/api/v1/events/listeners": "/api/v1/events/listeners",
+    "/api/v1/sources": "/api/v1/sources",
+    "/api/v1/sources/log/resets": "/api/v1/sources/{name}/resets",
 }
 
 

@@ -39,7 +39,9 @@ async def test_odd_content_is_escaped(odd: Web) -> None:
     assert "There is no backup yet." in page.text
 
 
-@pytest.mark.parametrize("path", ["/", "/runs", "/jobs", "/jobs/job", "/login", "/nothing"])
+@pytest.mark.parametrize(
+    "path", ["/", "/runs", "/jobs", "/jobs/job", "/events", "/login", "/nothing"]
+)
 async def test_pages_are_kept_strict(web: Web, path: str) -> None:
     """No script, no frame around them; their own style alone, by its digest."""
     await web.scene.job("job")

@@ -6,6 +6,7 @@ from functools import partial
 
 from leitstand.address import check_conninfo, conninfo_parts
 from leitstand.alerts import parse_rule
+from leitstand.app.hook_wiring import hook_checks
 from leitstand.app.notification_wiring import DEFAULT
 from leitstand.archive import Source
 from leitstand.errors import UsageError
@@ -51,6 +52,7 @@ def _checks(settings: Settings) -> Iterator[KeyCheck]:
         yield f"contact[{index}].url", partial(_check_given, contact.url.get_secret_value())
     for index, entry in enumerate(settings.alert):
         yield f"alert[{index}]", partial(parse_rule, entry)
+    yield from hook_checks(settings.hook)
     yield "notify", partial(parse_notify_rules, settings.notify)
 
 

@@ -29,7 +29,7 @@ from leitstand.archive import (
     SelftestMetrics,
 )
 from leitstand.events import Catalogue, EventQueue
-from leitstand.events.detection import Detection
+from leitstand.events.detection import Detection, DetectionLedger, DetectionMetrics
 from leitstand.execution import (
     Children,
     CommandExecutor,
@@ -52,7 +52,7 @@ from leitstand.jobs import (
     WindowLedger,
     WindowSource,
 )
-from leitstand.live import RUNS, Broadcast, MessageLedger, Outbox
+from leitstand.live import EVENTS, RUNS, Broadcast, MessageLedger, Outbox
 from leitstand.metrics import OwnMetrics, Source
 from leitstand.modules import CredentialLedger, ModuleLedger
 from leitstand.notifications import Dispatcher, NotificationMetrics, SendNotifications
@@ -95,6 +95,7 @@ class Control:
     messages: MessageLedger
     broadcast: Broadcast
     news: Outbox
+    event_news: Outbox
     outbox: NotificationOutbox
     dispatcher: Dispatcher
     evaluator: Evaluator
@@ -136,6 +137,7 @@ async def open_control(
             control = _put_together(loaded, database, embedded, downtimes)
             yield control
             await control.news.flush()
+            await control.event_news.flush()
 
 
 @asynccontextmanager
@@ -204,6 +206,7 @@ def _put_together(
         messages=messages,
         broadcast=broadcast,
         news=news,
+        event_news=Outbox(EVENTS, broadcast, messages),
         outbox=outbox,
         dispatcher=dispatcher,
         evaluator=evaluator,
@@ -240,4 +243,5 @@ def _measured(control: Control) -> list[Source]:
         SelftestMetrics(control.selftests),
         NotificationMetrics(control.outbox),
         AlertMetrics(control.evaluator.alerts),
+        DetectionMetrics(DetectionLedger(control.database)),
     ]

@@ -12,6 +12,7 @@ import psycopg
 from leitstand.app.addresses import backup_source as open_source
 from leitstand.app.addresses import control_server_address
 from leitstand.app.archive_wiring import archive_settings, object_repository
+from leitstand.app.event_wiring import log_tables
 from leitstand.archive import DrillLedger, judge, list_generations
 from leitstand.doctor import (
     Finding,
@@ -32,6 +33,7 @@ from leitstand.doctor import (
     sound,
 )
 from leitstand.errors import LeitstandError, NotFoundError
+from leitstand.events.detection import LogTable, look_at
 from leitstand.execution import Kinds
 from leitstand.jobs import JobLedger, Servers
 from leitstand.settings import Settings
@@ -44,6 +46,7 @@ async def examine(settings: Settings) -> list[Finding]:
         *_machine(settings),
         *await _objects(settings),
         *await _databases(settings),
+        *[await _log_table(table) for table in log_tables(settings)],
         *_backups(settings),
     ]
 
@@ -63,6 +66,16 @@ async def _objects(settings: Settings) -> list[Finding]:
     """Objects are backed up where a password is configured."""
     repository = object_repository(settings)
     return [await restic_program(repository)] if repository.password else []
+
+
+async def _log_table(table: LogTable) -> Finding:
+    """Whether a log table is there as the configuration describes it."""
+    name = f"log table {table.name}"
+    try:
+        await look_at(table)
+    except LeitstandError as error:
+        return from_error(name, error)
+    return sound(name)
 
 
 def _backups(settings: Settings) -> list[Finding]:

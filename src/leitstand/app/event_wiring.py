@@ -6,6 +6,7 @@ from pathlib import Path
 
 from leitstand.app.addresses import control_server_address
 from leitstand.app.downtime_events import downtime_entries
+from leitstand.app.hook_wiring import named_hooks
 from leitstand.errors import UsageError
 from leitstand.events import Catalogue, outcome_entries
 from leitstand.events.detection import (
@@ -29,7 +30,8 @@ OFFERED_JOB = "cronjob:pseudo-events"
 def event_catalogue(settings: Settings) -> Catalogue:
     """The events that can happen in this installation."""
     detected = (entry for table in log_tables(settings) for entry in table.entries())
-    return Catalogue([*outcome_entries(), *downtime_entries(), *own_entries(), *detected])
+    hooks = (hook.entry() for hook in named_hooks(settings))
+    return Catalogue([*outcome_entries(), *downtime_entries(), *own_entries(), *detected, *hooks])
 
 
 def log_tables(settings: Settings) -> list[LogTable]:

@@ -16,12 +16,15 @@ from leitstand.app.control import Control, open_control
 from leitstand.app.core_wiring import hear_of_changes
 from leitstand.app.ending import Ending
 from leitstand.app.event_wiring import offer_detection
+from leitstand.app.hook_wiring import make_intake
 from leitstand.app.job_changes import delete_job, save_job
 from leitstand.app.jobs_as_code import apply_configuration
 from leitstand.app.login import first_login_link
 from leitstand.app.status import gather_status
 from leitstand.app.worker_call import worker_call
 from leitstand.archive import GenerationState, list_generations
+from leitstand.events.detection import DetectionLedger
+from leitstand.events.webhooks import WebhookMetrics
 from leitstand.flags import FlagMetrics
 from leitstand.health import Check, Readiness
 from leitstand.health.checks import loop_alive, room_for_backups
@@ -118,6 +121,7 @@ def _control_server(control: Control) -> ControlServer:
         reports=reports,
         spool=Spool(settings.server.data_dir / "spool"),
         downtimes=control.downtimes,
+        tell_event=lambda event: control.event_news.add(event.as_dict()),
     )
     return ControlServer(domain, _loop_settings(settings), settings.server.instance, __version__)
 
@@ -170,7 +174,10 @@ def _site(
         "loop": loop_alive(lambda: server.passes.last_completed, settings.loop.tick),
         "backup_room": room_for_backups(settings.backup.postgres.directory),
     }
-    control.metrics.add(LoopMetrics(server), FlagMetrics(control.core.flags))
+    controls = site_controls(control)
+    control.metrics.add(
+        LoopMetrics(server), FlagMetrics(control.core.flags), WebhookMetrics(controls.hooks)
+    )
     if feed is not None:
         control.metrics.add(feed.metrics)
     return Site(
@@ -178,7 +185,7 @@ def _site(
         metrics=control.all_metrics,
         status=lambda: gather_status(control),
         gate=Gate(control.access, settings.access.session),
-        controls=site_controls(control),
+        controls=controls,
         hub=hub,
         messages=control.messages,
         listen_host=settings.server.address[0],
@@ -207,6 +214,10 @@ def site_controls(control: Control) -> Controls:
         flags=control.core.flags,
         tenants=control.core.tenants,
         provisioner=control.core.provisioner,
+        events=control.events,
+        catalogue=control.catalogue,
+        detection=DetectionLedger(control.database),
+        hooks=make_intake(control.settings, control.events),
     )
 
 
@@ -219,6 +230,7 @@ async def _duties(
     duties: list[Coroutine[Any, Any, None]] = [
         relay.run(),
         control.news.run(),
+        control.event_news.run(),
         control.dispatcher.run(control.database.conninfo),
         hear_of_changes(control.database, control.core),
         control.core.provisioner.run(),

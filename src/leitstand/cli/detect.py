@@ -1,6 +1,6 @@
 """`leitstand detect`: log tables of applications, and how far they have been read."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -10,7 +10,7 @@ from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
 from leitstand.display import moment
-from leitstand.events.detection import DetectionLedger, SourceReport
+from leitstand.events.detection import DetectionLedger, SourceReport, SourceStatus
 
 app = Commands("detect", "Detectors of log tables: run them now, see how far they are.")
 
@@ -39,7 +39,8 @@ async def status(call: Invocation) -> None:
         sources = await DetectionLedger(control.database).status()
     columns = ("source", "state", "last read (UTC)", "highest", "event", "checkpoint", "open gaps")
     rows = [row for source in sources for row in _rows(source)]
-    call.output.show(sources, Table(columns, rows, empty="No log table was read yet."))
+    documents = [source.as_dict() for source in sources]
+    call.output.show(documents, Table(columns, rows, empty="No log table was read yet."))
 
 
 @app.command("reset")
@@ -53,6 +54,20 @@ async def reset(
     call.output.show({"source": source, "epoch": epoch}, f"Source {source} begins anew.")
 
 
+@app.command("resets")
+async def resets(
+    call: Invocation,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The detector's name.")],
+    limit: Annotated[int, typer.Option("-n", min=1, max=10_000, help="At most so many.")] = 50,
+) -> None:
+    """Show when a log table was begun anew, why, and who asked for it; newest first."""
+    async with open_control(call.loaded) as control:
+        found = await DetectionLedger(control.database).resets(source, limit)
+    rows = [(each.epoch, moment(each.reset_at), each.reset_by, each.reason) for each in found]
+    table = Table(("epoch", "when (UTC)", "by", "why"), rows, empty="It was never begun anew.")
+    call.output.show([each.as_dict() for each in found], table)
+
+
 _NONE = "No log table is watched; see [[detector]] in docs/configuration.md."
 
 
@@ -61,10 +76,9 @@ def _row(report: SourceReport) -> tuple[object, ...]:
     return report.source, did, sum(report.emitted.values()), report.late, report.dead
 
 
-def _rows(source: dict[str, Any]) -> list[tuple[object, ...]]:
-    state = (
-        source["state"] if source["problem"] is None else f"{source['state']}: {source['problem']}"
-    )
-    head = (source["name"], state, moment(source["last_read_at"]), source["highest"])
-    detectors = source["detectors"] or [{"event": None, "checkpoint": None, "open_gaps": None}]
-    return [(*head, d["event"], d["checkpoint"], d["open_gaps"]) for d in detectors]
+def _rows(source: SourceStatus) -> list[tuple[object, ...]]:
+    state = source.state if source.problem is None else f"{source.state}: {source.problem}"
+    head = (source.name, state, moment(source.last_read_at), source.highest)
+    if not source.detectors:
+        return [(*head, None, None, None)]
+    return [(*head, each.event, each.checkpoint, each.open_gaps) for each in source.detectors]

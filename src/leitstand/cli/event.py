@@ -13,6 +13,8 @@ from leitstand.cli.table import Table
 from leitstand.display import moment
 from leitstand.errors import UsageError
 from leitstand.events import Event, EventState, NewEvent
+from leitstand.jobs import listening_jobs
+from leitstand.json_document import to_json
 from leitstand.nearest import no_choice
 
 app = Commands("event", "Events: emit and list them, see which can happen.")
@@ -57,6 +59,35 @@ async def list_events(
     call.output.show(
         [event.as_dict() for event in events], Table(columns, rows, empty="No events.")
     )
+
+
+@app.command("show")
+async def show(
+    call: Invocation,
+    event_id: Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1)],
+) -> None:
+    """Show an event with its whole payload."""
+    async with open_control(call.loaded) as control:
+        event = (await control.events.get(event_id)).as_dict()
+    call.output.show(event, to_json(event))
+
+
+@app.command("listeners")
+async def listeners(call: Invocation) -> None:
+    """List the jobs that events start, and whether something here produces those."""
+    async with open_control(call.loaded) as control:
+        found = listening_jobs(await control.jobs.list_all())
+    rows = [
+        (
+            f"{each.event} (unknown event)" if each.unknown_event else each.event,
+            each.job,
+            "yes" if each.enabled else "no",
+            each.deliver,
+        )
+        for each in found
+    ]
+    table = Table(("event", "job", "enabled", "deliver"), rows, empty="No job listens to events.")
+    call.output.show([each.as_dict() for each in found], table)
 
 
 @app.command("catalog")

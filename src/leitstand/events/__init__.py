@@ -4,7 +4,7 @@ from leitstand.events.catalogue import Catalogue, CatalogueEntry
 from leitstand.events.coalescing import Gathered, run_event
 from leitstand.events.event import Event, EventState, NewEvent
 from leitstand.events.event_name import EventName
-from leitstand.events.queue import EventQueue, EventRefusedError, Waiting
+from leitstand.events.queue import EventQueue, EventRefusedError, PayloadTooLongError, Waiting
 from leitstand.events.run_outcome import outcome_entries, outcome_event
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "EventState",
     "Gathered",
     "NewEvent",
+    "PayloadTooLongError",
     "Waiting",
     "outcome_entries",
     "outcome_event",

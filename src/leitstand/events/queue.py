@@ -28,6 +28,12 @@ class EventRefusedError(UsageError):
     code = "EVENT_REFUSED"
 
 
+class PayloadTooLongError(EventRefusedError):
+    """A payload of more than ``PAYLOAD_LIMIT`` characters."""
+
+    code = "PAYLOAD_TOO_LONG"
+
+
 @dataclass(frozen=True)
 class Waiting:
     """An event that no pass has looked at yet."""
@@ -35,7 +41,12 @@ class Waiting:
     id: int
     tenant: str
     name: str
+    source: str
     occurred_at: datetime
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON shape: that of an event, without its payload and what became of it."""
+        return vars(self).copy()
 
 
 class EventQueue:
@@ -54,6 +65,20 @@ class EventQueue:
         async with self._database.transaction() as connection:
             stored = await self.emit_in(connection, [event])
             return await self._get(connection, stored[0]) if stored else None
+
+    async def emit_once(self, event: NewEvent) -> tuple[int | None, bool]:
+        """Store an event that has an id of the sender's, unless it was stored before.
+
+        Returns the id of the one that is stored, and whether it was stored before; if so, it may be
+        deleted already (None). Raises EventRefusedError.
+        """
+        async with self._database.transaction() as connection:
+            stored = await self.emit_in(connection, [event])
+            if stored:
+                return stored[0], False
+            # Whoever was faster has committed by now: the insertion has waited for that.
+            row = await queries.known(connection, source=event.source, message_id=event.message_id)
+            return (None if row is None else row["id"]), True
 
     async def emit_in(self, connection: Connection, events: Sequence[NewEvent]) -> list[int]:
         """Store events in the caller's transaction, whose end wakes the servers.
@@ -170,11 +195,16 @@ def refuse_unfit(events: Iterable[NewEvent]) -> None:
             checked_name(event.name)
         except ValueError as error:
             raise EventRefusedError(str(error), remedy="Give the event another name.") from None
-        if len(json.dumps(dict(event.payload), default=str)) > PAYLOAD_LIMIT:
-            raise EventRefusedError(
+        if payload_length(dict(event.payload)) > PAYLOAD_LIMIT:
+            raise PayloadTooLongError(
                 f"the payload is longer than {PAYLOAD_LIMIT // 1024} KiB",
                 remedy="Send a reference to the data, and let the job fetch it.",
             )
+
+
+def payload_length(value: object) -> int:
+    """Characters of a payload, or a part of one, as JSON without spaces."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
 
 
 def _document(position: int, event: NewEvent) -> dict[str, Any]:

@@ -20,6 +20,9 @@ ORDER BY n.position
 ON CONFLICT DO NOTHING
 RETURNING id;
 
+-- name: known^
+SELECT id FROM events WHERE source = :source AND message_id = :message_id;
+
 -- name: wake^
 SELECT pg_notify('leitstand_jobs', 'events') AS notified;
 
@@ -27,7 +30,7 @@ SELECT pg_notify('leitstand_jobs', 'events') AS notified;
 SELECT pg_try_advisory_xact_lock(:lock) AS taken, clock_timestamp() AS now;
 
 -- name: waiting
-SELECT id, tenant, name, occurred_at FROM events
+SELECT id, tenant, name, source, occurred_at FROM events
 WHERE state = 'waiting'
 ORDER BY id
 LIMIT :max_rows;

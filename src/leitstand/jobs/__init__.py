@@ -18,6 +18,7 @@ from leitstand.jobs.job import Deliver, Duration, Job, JobSpec, Overlap, Retry, 
 from leitstand.jobs.job_file import JobFileError, Thing, Written, read_entries
 from leitstand.jobs.job_ledger import JobLedger, look_again_at_postponed
 from leitstand.jobs.job_metrics import JobMetrics
+from leitstand.jobs.listening import Listening, listening_jobs
 from leitstand.jobs.loop import ControlServer
 from leitstand.jobs.loop_metrics import LoopMetrics
 from leitstand.jobs.loop_settings import LoopSettings
@@ -70,6 +71,7 @@ __all__ = [
     "JobLedger",
     "JobMetrics",
     "JobSpec",
+    "Listening",
     "LogEntry",
     "LoopMetrics",
     "LoopSettings",
@@ -106,6 +108,7 @@ __all__ = [
     "Written",
     "build_schedule",
     "explain",
+    "listening_jobs",
     "look_again_at_postponed",
     "next_allowed",
     "parse_window",

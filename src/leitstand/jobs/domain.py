@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from leitstand.jobs.event_drain import TellEvent, tell_nobody_of_events
 from leitstand.jobs.job_ledger import JobLedger
 from leitstand.jobs.queue import Queue
 from leitstand.jobs.run_reporter import ReportWriter
@@ -24,3 +25,4 @@ class Domain:
     reports: ReportWriter
     spool: Spool
     downtimes: HostDowntimes = field(default_factory=NoDowntimes)
+    tell_event: TellEvent = tell_nobody_of_events

@@ -1,7 +1,7 @@
 """Turns waiting events into runs of the jobs that listen: many into one, or each into its own."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -24,16 +24,33 @@ NO_WINDOW = timedelta(days=1)
 """How long a run that may start in windows only waits at least while none is known; each pass looks
 again."""
 
+TellEvent = Callable[[Waiting], None]
+
+
+def tell_nobody_of_events(event: Waiting) -> None:
+    """For whoever has nobody to tell."""
+    del event
+
+
 Key = tuple[str, str]
 """Tenant and name: a job hears the events of its own tenant."""
 
 
 class EventDrain:
-    """Drains the queue of events. Any number of them may work on one database: they take turns."""
+    """Drains the queue of events. Any number of them may work on one database: they take turns.
+
+    ``tell`` is called for each event that was drained, once that is committed.
+    """
 
     def __init__(
-        self, database: Database, jobs: JobLedger, runs: EventRuns, windows: WindowSource
+        self,
+        database: Database,
+        jobs: JobLedger,
+        runs: EventRuns,
+        windows: WindowSource,
+        tell: TellEvent = tell_nobody_of_events,
     ) -> None:
+        self._tell = tell
         self._database = database
         self._jobs = jobs
         self._runs = runs
@@ -55,6 +72,8 @@ class EventDrain:
                 await self._hand_over(connection, waiting, now)
             await self._hand_over_each(connection, now)
             await self._look_again_at_postponed(connection, now)
+        for event in waiting:
+            self._tell(event)
         return len(waiting)
 
     async def _hand_over(

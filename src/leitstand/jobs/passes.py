@@ -41,7 +41,11 @@ class Passes:
             domain.database, domain.jobs, domain.queue, windows, settings.late_tolerance
         )
         self._drain = EventDrain(
-            domain.database, domain.jobs, EventRuns(domain.queue.tell), windows
+            domain.database,
+            domain.jobs,
+            EventRuns(domain.queue.tell),
+            windows,
+            domain.tell_event,
         )
         self._queue = domain.queue
         self._runner = domain.runner

@@ -20,6 +20,7 @@ from leitstand.settings.sections import (
     DrillSettings,
     Entry,
     HistorySettings,
+    HookSettings,
     LogSettings,
     LoopSettings,
     MetricsSettings,
@@ -71,12 +72,12 @@ class Settings(Section):
     scrub: ScrubSettings = ScrubSettings()
     detector: tuple[DetectorSettings, ...] = ()
     contact: tuple[ContactSettings, ...] = ()
+    hook: tuple[HookSettings, ...] = ()
     job: tuple[Entry, ...] = Field((), repr=False)
     group: tuple[Entry, ...] = Field((), repr=False)
     window: tuple[Entry, ...] = Field((), repr=False)
     alert: tuple[Entry, ...] = Field((), repr=False)
     notify: tuple[Entry, ...] = Field((), repr=False)
-    hook: tuple[Entry, ...] = Field((), repr=False)
 
     @model_validator(mode="before")
     @classmethod

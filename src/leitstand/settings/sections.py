@@ -410,3 +410,16 @@ class DetectorSettings(Section):
         if (typed and not self.type_column) or (worded and not self.message_column):
             raise ValueError("type needs type_column, and prefix needs message_column")
         return self
+
+
+class HookSettings(Section):
+    """``[[hook]]``: a name that other programs call when something happened."""
+
+    name: str = Field("", pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,99})?$")
+    secret: SecretStr = SecretStr("")
+    old_secret: SecretStr = SecretStr("")
+    token: SecretStr = SecretStr("")
+    old_token: SecretStr = SecretStr("")
+    tolerance: Annotated[Duration, Field(gt=0, le=3600)] = 300.0
+    tenant: Line = Field("main", min_length=1)
+    description: Line = ""

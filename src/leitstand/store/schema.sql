@@ -148,6 +148,24 @@ CREATE TABLE public.browser_sessions (
     CONSTRAINT browser_sessions_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'admin'::text])))
 );
 
+CREATE TABLE public.detection_resets (
+    id bigint NOT NULL,
+    source text NOT NULL,
+    epoch integer NOT NULL,
+    reason text NOT NULL,
+    reset_by text,
+    reset_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+ALTER TABLE public.detection_resets ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.detection_resets_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.detection_sources (
     name text NOT NULL,
     identity text NOT NULL,
@@ -182,7 +200,9 @@ CREATE TABLE public.detectors (
     source text NOT NULL,
     event text NOT NULL,
     checkpoint bigint NOT NULL,
-    emitted bigint DEFAULT 0 NOT NULL
+    emitted bigint DEFAULT 0 NOT NULL,
+    late_rows bigint DEFAULT 0 NOT NULL,
+    dead_ids bigint DEFAULT 0 NOT NULL
 );
 
 CREATE TABLE public.downtime_dead_letters (
@@ -750,6 +770,9 @@ ALTER TABLE ONLY public.api_tokens
 ALTER TABLE ONLY public.browser_sessions
     ADD CONSTRAINT browser_sessions_pkey PRIMARY KEY (digest);
 
+ALTER TABLE ONLY public.detection_resets
+    ADD CONSTRAINT detection_resets_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.detection_sources
     ADD CONSTRAINT detection_sources_pkey PRIMARY KEY (name);
 
@@ -869,6 +892,8 @@ CREATE INDEX alert_silences_ends ON public.alert_silences USING btree (ends_at);
 CREATE INDEX alerts_active ON public.alerts USING btree (rule_id) WHERE (phase <> 'resolved'::text);
 
 CREATE UNIQUE INDEX api_tokens_valid_name ON public.api_tokens USING btree (name) WHERE (revoked_at IS NULL);
+
+CREATE INDEX detection_resets_of_source ON public.detection_resets USING btree (source, id DESC);
 
 CREATE INDEX drills_by_kind ON public.drills USING btree (kind, id DESC);
 

@@ -10,6 +10,9 @@ from fastapi import Depends, Request
 from leitstand.access import AccessLedger
 from leitstand.archive import DrillLedger
 from leitstand.configuration import CachedSettings, SettingLedger
+from leitstand.events import Catalogue, EventQueue
+from leitstand.events.detection import DetectionLedger
+from leitstand.events.webhooks import Intake
 from leitstand.execution import Kinds
 from leitstand.flags import Flags
 from leitstand.jobs import (
@@ -48,6 +51,10 @@ class Controls:
     flags: Flags
     tenants: TenantLedger
     provisioner: Provisioner
+    events: EventQueue
+    catalogue: Catalogue
+    detection: DetectionLedger
+    hooks: Intake
 
     @property
     def records(self) -> Records:

@@ -11,6 +11,8 @@ from starlette.exceptions import HTTPException
 
 from leitstand.access import ForbiddenError, UnauthenticatedError
 from leitstand.errors import ConflictError, FailureClass, LeitstandError, NotFoundError, UsageError
+from leitstand.events import PayloadTooLongError
+from leitstand.events.webhooks import CallRefusedError
 from leitstand.failed_attempts import TooManyFailuresError
 from leitstand.masking import mask_url
 from leitstand.modules import AuthenticationError, InactiveModuleError
@@ -23,9 +25,11 @@ MEDIA_TYPE = "application/problem+json"
 STATUSES: dict[type[LeitstandError], HTTPStatus] = {
     UnauthenticatedError: HTTPStatus.UNAUTHORIZED,
     AuthenticationError: HTTPStatus.UNAUTHORIZED,
+    CallRefusedError: HTTPStatus.UNAUTHORIZED,
     ForbiddenError: HTTPStatus.FORBIDDEN,
     InactiveModuleError: HTTPStatus.FORBIDDEN,
     TooManyFailuresError: HTTPStatus.TOO_MANY_REQUESTS,
+    PayloadTooLongError: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     UsageError: HTTPStatus.BAD_REQUEST,
     NotFoundError: HTTPStatus.NOT_FOUND,
     ConflictError: HTTPStatus.CONFLICT,
@@ -35,6 +39,7 @@ STATUSES: dict[type[LeitstandError], HTTPStatus] = {
 SCHEMES: dict[type[LeitstandError], str] = {
     UnauthenticatedError: "Bearer",
     AuthenticationError: "Leitstand-Client",
+    CallRefusedError: "Bearer",
 }
 """What a caller who is not known could send."""
 

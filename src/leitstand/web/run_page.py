@@ -1,12 +1,8 @@
 """A page of the list of runs, for the API and for people."""
 
-from http import HTTPStatus
-
 from leitstand.jobs import Run, RunStatus
 from leitstand.web.controls import Controls
-from leitstand.web.problem import ProblemError
-
-LARGEST = 2**63 - 1
+from leitstand.web.id_cursor import id_above
 
 
 async def run_page(
@@ -18,18 +14,7 @@ async def run_page(
     """
     if job is not None:
         await controls.jobs.get(job)
-    before = None if cursor is None else _run_id(cursor)
+    before = id_above(cursor)
     runs = await controls.queue.list_runs(job, status, before, limit + 1)
     shown = runs[:limit]
     return shown, str(shown[-1].id) if len(runs) > limit else None
-
-
-def _run_id(cursor: str) -> int:
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 20) or int(cursor) > LARGEST:
-        raise ProblemError(
-            HTTPStatus.BAD_REQUEST,
-            "USAGE",
-            "the cursor is none",
-            "Use `next` of an earlier answer as it is.",
-        )
-    return int(cursor)

@@ -16,6 +16,7 @@ from leitstand.web import live_socket
 from leitstand.web.api import api_routes, openapi_route
 from leitstand.web.callers import Scraper
 from leitstand.web.controls import Controls
+from leitstand.web.hooks import hook_routes
 from leitstand.web.ofrep import ofrep_routes
 from leitstand.web.pages import Pages, page_routes
 from leitstand.web.pages.guard import LoginNeededError, to_login
@@ -77,6 +78,7 @@ def build_site(site: Site) -> FastAPI:
     app.include_router(openapi_route())
     app.include_router(live_socket.router)
     app.include_router(ofrep_routes())
+    app.include_router(hook_routes())
     app.include_router(page_routes(site.status))
     return app
 

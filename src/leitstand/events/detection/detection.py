@@ -46,6 +46,14 @@ class SourceReport:
         }
 
 
+async def look_at(table: LogTable) -> None:
+    """Raise what a reading of the table would: the database is away, or a name is wrong."""
+    from leitstand.events.detection.reader import reading  # noqa: PLC0415 -- as in _read
+
+    async with reading(table) as reader:
+        await reader.newest(1)
+
+
 class Detection:
     """The sources of an installation. Any number of processes may run it; they take turns.
 
@@ -109,5 +117,5 @@ class Detection:
             log.warning("a source cannot be read", source=table.name, error=str(error))
             await self._ledger.note_trouble(table.name, "unavailable", str(error))
             return SourceReport(table.name, "cannot be read", problem=error)
-        did = "began" if state.highest is None else "began anew" if advance.resets else "was read"
+        did = "began" if state.highest is None else "began anew" if advance.reset else "was read"
         return SourceReport(table.name, did, advance.emitted, advance.late, advance.dead)

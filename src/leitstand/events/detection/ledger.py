@@ -3,13 +3,14 @@
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from leitstand.errors import NotFoundError
 from leitstand.events.detection.gap import Gap
 from leitstand.events.detection.own_events import reset_event
+from leitstand.events.detection.source_status import Reset, SourceStatus
 from leitstand.events.event import NewEvent
 from leitstand.events.queue import EventQueue
 from leitstand.store.database import Connection, Database, load_queries
@@ -53,9 +54,12 @@ class Advance:
     gaps: Mapping[str, Sequence[Gap]]
     emitted: Mapping[str, int]
     events: Sequence[NewEvent]
-    resets: int = 0
+    reset: str | None = None
+    """Why the source begins anew; None: it goes on."""
     late: int = 0
     dead: int = 0
+    late_of: Mapping[str, int] = field(default_factory=dict)
+    dead_of: Mapping[str, int] = field(default_factory=dict)
     clock_skew: float | None = None
 
 
@@ -123,12 +127,14 @@ class DetectionLedger:
                 warned=after.warned,
                 prints=to_jsonb({str(number): value for number, value in after.prints.items()}),
                 clock_skew=after.clock_skew,
-                resets=after.resets,
+                resets=int(after.reset is not None),
                 late=after.late,
                 dead=after.dead,
             )
             if row is None:
                 return False
+            if after.reset is not None:
+                await self._note_reset(connection, before.name, after.epoch, after.reset)
             await self._save_detectors(connection, before, after)
             await self._events.emit_in(connection, after.events)
         return True
@@ -141,7 +147,13 @@ class DetectionLedger:
             await queries.forget_detectors(connection, source=before.name)
             known = {}
         detectors = [
-            {"event": event, "checkpoint": checkpoint, "emitted": after.emitted.get(event, 0)}
+            {
+                "event": event,
+                "checkpoint": checkpoint,
+                "emitted": after.emitted.get(event, 0),
+                "late_rows": after.late_of.get(event, 0),
+                "dead_ids": after.dead_of.get(event, 0),
+            }
             for event, checkpoint in after.checkpoints.items()
         ]
         await queries.save_detectors(connection, source=before.name, detectors=to_jsonb(detectors))
@@ -161,7 +173,8 @@ class DetectionLedger:
     async def reset(self, name: str, user: str | None, tenant: str = "main") -> int:
         """Give up epoch, checkpoints and gaps of a source together; returns the new epoch.
 
-        An event says who did it. Raises NotFoundError for a source that was never read.
+        An event says who did it, and so does the history of resets, for good. Raises NotFoundError
+        for a source that was never read.
         """
         async with self._database.transaction() as connection:
             row = await queries.reset_source(connection, name=name)
@@ -170,15 +183,30 @@ class DetectionLedger:
                     f"no source is named {name!r}", remedy="See `leitstand detect status`."
                 )
             await queries.forget_detectors(connection, source=name)
-            told = reset_event(name, row["epoch"], "somebody asked for it", tenant, by=user)
+            reason = "somebody asked for it"
+            await self._note_reset(connection, name, row["epoch"], reason, user)
+            told = reset_event(name, row["epoch"], reason, tenant, by=user)
             await self._events.emit_in(connection, [told])
         epoch: int = row["epoch"]
         return epoch
 
-    async def status(self) -> list[dict[str, Any]]:
+    async def _note_reset(
+        self, connection: Connection, source: str, epoch: int, reason: str, user: str | None = None
+    ) -> None:
+        await queries.note_reset(
+            connection, source=source, epoch=epoch, reason=reason, reset_by=user
+        )
+
+    async def resets(self, source: str, limit: int = 50) -> list[Reset]:
+        """When the source was begun anew, why and by whom, newest first."""
+        async with self._database.connection() as connection:
+            rows = queries.resets_of(connection, source=source, max_rows=limit)
+            return [Reset.from_row(row) async for row in rows]
+
+    async def status(self) -> list[SourceStatus]:
         """Every source that was ever read, by name."""
         async with self._database.connection() as connection:
-            return [dict(row) async for row in queries.status(connection)]
+            return [SourceStatus.from_row(row) async for row in queries.status(connection)]
 
 
 def _gap(row: Mapping[str, Any]) -> Gap:

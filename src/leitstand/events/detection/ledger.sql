@@ -44,12 +44,22 @@ WHERE name = :name AND version = :version
 RETURNING version;
 
 -- name: save_detectors!
-INSERT INTO detectors (source, event, checkpoint, emitted)
-SELECT :source, d.event, d.checkpoint, d.emitted
-FROM jsonb_to_recordset(:detectors) AS d (event text, checkpoint bigint, emitted bigint)
+INSERT INTO detectors (source, event, checkpoint, emitted, late_rows, dead_ids)
+SELECT
+    :source,
+    d.event,
+    d.checkpoint,
+    d.emitted,
+    d.late_rows,
+    d.dead_ids
+FROM jsonb_to_recordset(:detectors) AS d (
+    event text, checkpoint bigint, emitted bigint, late_rows bigint, dead_ids bigint
+)
 ON CONFLICT (source, event) DO UPDATE SET
     checkpoint = excluded.checkpoint,
-    emitted = detectors.emitted + excluded.emitted;
+    emitted = detectors.emitted + excluded.emitted,
+    late_rows = detectors.late_rows + excluded.late_rows,
+    dead_ids = detectors.dead_ids + excluded.dead_ids;
 
 -- name: drop_gaps!
 DELETE FROM detector_gaps AS g
@@ -94,9 +104,20 @@ SET
 WHERE name = :name
 RETURNING epoch;
 
+-- name: note_reset!
+INSERT INTO detection_resets (source, epoch, reason, reset_by)
+VALUES (:source, :epoch, :reason, :reset_by);
+
+-- name: resets_of
+SELECT * FROM detection_resets
+WHERE source = :source
+ORDER BY id DESC
+LIMIT :max_rows;
+
 -- name: status
 SELECT
     s.*,
+    extract(EPOCH FROM clock_timestamp() - s.last_read_at)::double precision AS read_age,
     coalesce(d.detectors, '[]') AS detectors
 FROM detection_sources AS s
 LEFT JOIN LATERAL (
@@ -107,8 +128,14 @@ LEFT JOIN LATERAL (
                 e.event,
                 'checkpoint',
                 e.checkpoint,
+                'behind',
+                greatest(s.highest - e.checkpoint, 0),
                 'emitted',
                 e.emitted,
+                'late_rows',
+                e.late_rows,
+                'dead_ids',
+                e.dead_ids,
                 'open_gaps',
                 (
                     SELECT coalesce(sum(g.last_id - g.first_id + 1), 0) FROM detector_gaps AS g

@@ -1,10 +1,10 @@
 """How far one detector has come, and what a run makes of the rows that it is shown."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from leitstand.events.detection.gap import Gap, closed, holds, single
+from leitstand.events.detection.gap import Gap, closed, held_by, holds, single
 from leitstand.events.detection.log_table import Detector, LogRow
 
 RUN_LIMIT = 200
@@ -21,6 +21,7 @@ class Progress:
     keeps_gaps: bool
     emitted: list[LogRow] = field(default_factory=list)
     late: int = 0
+    dead: int = 0
 
     @property
     def stopped(self) -> bool:
@@ -49,3 +50,12 @@ class Progress:
                     self.late += 1
                 come.append(single(row.id, now))
         self.gaps = closed(self.gaps, come)
+
+    def give_up(self, dead: Iterable[Gap], judged: Sequence[Gap]) -> None:
+        """Wait no longer for what is dead; note who may still bring the rest, as ``judged`` has it.
+
+        All are disjoint and in order.
+        """
+        waited = sum(map(len, self.gaps))
+        self.gaps = held_by(closed(self.gaps, dead), judged)
+        self.dead += waited - sum(map(len, self.gaps))

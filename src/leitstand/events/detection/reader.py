@@ -352,6 +352,9 @@ async def _prepare(connection: AsyncConnection) -> None:
         case "postgresql":
             await connection.execute(text("SET TIME ZONE 'UTC'"))
             await connection.execute(text("SET default_transaction_read_only = on"))
+        case "sqlite":  # it stores any bytes as text
+            raw = (await connection.get_raw_connection()).driver_connection
+            raw.text_factory = _text  # type: ignore[union-attr]  # aiosqlite's
 
 
 def _failure(table: LogTable, error: DBAPIError) -> LeitstandError:

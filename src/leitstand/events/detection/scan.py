@@ -7,7 +7,7 @@ from itertools import pairwise
 from time import monotonic
 
 from leitstand.events.detection.evidence import Verdict
-from leitstand.events.detection.gap import Gap, closed, held_by, single, union
+from leitstand.events.detection.gap import Gap, closed, single, union
 from leitstand.events.detection.ledger import Advance, SourceState
 from leitstand.events.detection.log_table import Detector, LogRow, LogTable
 from leitstand.events.detection.own_events import expired_event, near_limit_event, reset_event
@@ -85,7 +85,7 @@ class Scan:
             gaps={detector.event: self._missing(rows) for detector in self.heard},
             emitted={},
             events=told,
-            resets=int(reason is not None),
+            reset=reason,
             clock_skew=await self._clock_skew(),
         )
 
@@ -133,6 +133,8 @@ class Scan:
             events=[*near, *expired, *self._events(progress)],
             late=sum(p.late for p in progress),
             dead=sum(len(gap) for gap in (*verdict.dead, *verdict.given_up)),
+            late_of={p.detector.event: p.late for p in progress},
+            dead_of={p.detector.event: p.dead for p in progress},
             clock_skew=await self._clock_skew(),
         )
 
@@ -156,7 +158,7 @@ class Scan:
         verdict = await self.reader.judge(missing, holders, self.state.now)
         over = [*verdict.dead, *verdict.given_up]
         for each in progress:
-            each.gaps = held_by(closed(each.gaps, over), verdict.open)
+            each.give_up(over, verdict.open)
         return verdict
 
     async def _read_on(self, progress: Sequence[Progress]) -> int:

@@ -6,6 +6,7 @@ from leitstand.web.api import (
     agents,
     backups,
     drills,
+    events,
     groups,
     health,
     jobs,
@@ -13,6 +14,7 @@ from leitstand.web.api import (
     runs,
     servers,
     settings,
+    sources,
     tenants,
     tokens,
     windows,
@@ -38,6 +40,8 @@ def api_routes() -> APIRouter:
         tenants,
         settings,
         tokens,
+        events,
+        sources,
     ):
         api.include_router(part.router)
     return api

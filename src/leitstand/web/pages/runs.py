@@ -1,16 +1,15 @@
 """The pages of runs: the list, one of them, and what its buttons do."""
 
 from typing import Annotated
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel
 
 from leitstand.access import Role
 from leitstand.jobs import RunStatus
 from leitstand.nearest import no_choice
 from leitstand.web.controls import Desk
 from leitstand.web.pages.facts import facts_of
+from leitstand.web.pages.filtering import Filter
 from leitstand.web.pages.guard import PageOperator, PageViewer, to_page
 from leitstand.web.pages.rendering import pages_of
 from leitstand.web.run_page import run_page
@@ -22,24 +21,16 @@ STATUSES = [status.value for status in RunStatus]
 SHOWN = 50
 
 
-class Filter(BaseModel):
-    """What the form of the list asks for; its empty fields mean all."""
+class RunFilter(Filter):
+    """Which runs the list shows."""
 
     job: str = ""
     status: str = ""
-    cursor: str = ""
-
-    def older(self, cursor: str | None) -> str | None:
-        """The query of the page after this one; None if this is the last."""
-        if cursor is None:
-            return None
-        fields = self.model_copy(update={"cursor": cursor}).model_dump()
-        return urlencode({name: value for name, value in fields.items() if value})
 
 
 @router.get("")
 async def list_runs(
-    caller: PageViewer, desk: Desk, request: Request, wanted: Annotated[Filter, Query()]
+    caller: PageViewer, desk: Desk, request: Request, wanted: Annotated[RunFilter, Query()]
 ) -> Response:
     """Runs, newest first."""
     status = _status(wanted.status) if wanted.status else None
