@@ -1,0 +1,61 @@
+"""Rows that no application should write: each is one event, cut or mended, and stops nothing."""
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from leitstand.events.detection import Columns
+from leitstand.store.database import Database
+from tests.events.log_scene import LogScene, log_on_mariadb, log_on_sqlite
+from tests.mariadb_server import MariaDb
+
+BAD = "\N{REPLACEMENT CHARACTER}"
+
+ODD = {
+    "a NUL byte": (b"Login: a\0b", f"Login: a{BAD}b"),
+    "a lone surrogate": (b"Login: \xed\xa0\x80!", f"Login: {BAD * 3}!"),
+    "no text at all": (b"Login: \xff\xfe", f"Login: {BAD * 2}"),
+    "a megabyte": (b"Login: " + b"m" * 1_000_000, "Login: " + "m" * 243),
+}
+
+
+@pytest.mark.parametrize(("message", "told"), ODD.values(), ids=ODD)
+async def test_in_sqlite(database: Database, tmp_path: Path, message: bytes, told: str) -> None:
+    """SQLite stores whatever it is given, in any column."""
+    log = await log_on_sqlite(database, tmp_path)
+    columns = log.table.columns
+    copied = Columns(columns.id, columns.type, columns.time, columns.message, ("ip_address",))
+    log = replace(log, table=replace(log.table, columns=copied))
+    await log.detect()
+    await log.log(*[f"Login: {number}" for number in range(99)])
+    connection = sqlite3.connect(tmp_path / "log.sqlite", isolation_level=None)
+    connection.execute(
+        "INSERT INTO wt_log (log_type, log_message, ip_address)"
+        " VALUES ('auth', CAST(? AS text), CAST(? AS text))",
+        (message, b"::1\xff"),
+    )
+    connection.close()
+    await the_odd_one_is_told(log, told)
+    assert (await log.events())[99].payload["ip_address"] == f"::1{BAD}"
+
+
+@pytest.mark.parametrize("what", ["a NUL byte", "a megabyte"])
+async def test_in_mariadb(database: Database, mariadb: MariaDb, what: str) -> None:
+    log = await log_on_mariadb(database, mariadb)
+    await log.detect()
+    await log.log(*[f"Login: {number}" for number in range(99)])
+    message, told = ODD[what]
+    await log.log(message.decode())
+    await the_odd_one_is_told(log, told)
+
+
+async def the_odd_one_is_told(log: LogScene, told: str) -> None:
+    """Row 100 of 200: it is an event like the others, and the checkpoint moves on."""
+    await log.log(*[f"Login: {number}" for number in range(100, 200)])
+    await log.detect()
+    messages = [f"Login: {number}" for number in range(200)]
+    messages[99] = told
+    assert await log.messages() == messages
+    assert sum((await log.detect()).emitted.values()) == 0
