@@ -94,6 +94,7 @@ class FileStore:
 
     def __init__(self, path: Path, absent: frozenset[bytes]) -> None:
         self.name = str(path)
+        self.tree: bytes | None = None
         self._path, self._absent = path, absent
 
     def listing(self) -> FileListing:

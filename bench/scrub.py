@@ -9,10 +9,12 @@ import hashlib
 import os
 import subprocess
 import tempfile
+import threading
 import time
 from datetime import timedelta
 from pathlib import Path
 from statistics import median
+from typing import Self
 
 import psycopg
 
@@ -40,9 +42,11 @@ def report(server: BenchServer) -> None:
             root = Path(directory) / name
             _fill(root, count)
             _record(conninfo, _digests(root))
-            ours, theirs = [], []
+            ours, theirs, grown = [], [], []
             for _ in range(ROUNDS):
-                ours.append(asyncio.run(_scrubbed(conninfo, root, count)))
+                seconds, memory = asyncio.run(_scrubbed(conninfo, root, count))
+                ours.append(seconds)
+                grown.append(memory)
                 began = time.perf_counter()
                 _openssl(root)
                 theirs.append(time.perf_counter() - began)
@@ -52,6 +56,7 @@ def report(server: BenchServer) -> None:
                 f" openssl {other:.2f} s"
             )
             print(f"  {other / mine:.2f} x the speed of two openssl dgst -sha256")
+            print(f"  {max(grown) / 1e6:.0f} MB of memory above idle, hashing processes included")
 
 
 def _fill(root: Path, count: int) -> None:
@@ -94,7 +99,41 @@ def _record(conninfo: str, digests: dict[str, str]) -> None:
         connection.execute("ANALYZE file_revisions")
 
 
-async def _scrubbed(conninfo: str, root: Path, count: int) -> float:
+class _Memory:
+    """Watches how much memory this process and its children have, beyond what it had at first."""
+
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+        self._idle = _resident(os.getpid())
+        self.grown = 0
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(0.05):
+            children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+            pids = [os.getpid(), *map(int, children)]
+            self.grown = max(self.grown, sum(map(_resident, pids)) - self._idle)
+
+
+def _resident(pid: int) -> int:
+    """Bytes in memory that no other process shares with it: proc_pid_smaps_rollup(5)."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:  # it has just ended
+        return 0
+    fields = (line.split() for line in lines if line.startswith(("Private_", "Swap:")))
+    return 1024 * sum(int(field[1]) for field in fields)
+
+
+async def _scrubbed(conninfo: str, root: Path, count: int) -> tuple[float, int]:
     options = ScrubOptions(Quota(count=count), cooldown=timedelta(0))
     store = DirectoryStore(root)
     async with (
@@ -102,8 +141,9 @@ async def _scrubbed(conninfo: str, root: Path, count: int) -> float:
         RevisionTable(RevisionAddress(conninfo), 60) as table,
     ):
         ledger = await ScrubLedger.of(database, store.name)
-        began = time.perf_counter()
-        result = await scrub(table, store, ledger, options)
-        seconds = time.perf_counter() - began
+        with _Memory() as memory:
+            began = time.perf_counter()
+            result = await scrub(table, store, ledger, options)
+            seconds = time.perf_counter() - began
     assert (result.sampled, result.findings) == (count, []), result.summary()
-    return seconds
+    return seconds, memory.grown

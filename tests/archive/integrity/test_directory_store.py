@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leitstand.archive.integrity.directory_listing import DirectoryListing
-from leitstand.archive.integrity.directory_store import PIECE, DirectoryStore
+from leitstand.archive.integrity.directory_store import DirectoryStore
 from leitstand.archive.integrity.sorted_names import sorted_batches
 from leitstand.archive.integrity.store import (
     ObjectMissingError,
     ObjectUnreadableError,
 )
+from leitstand.archive.integrity.tree_hashing import PIECE
 from tests.archive.integrity.unprivileged import unprivileged
 
 STRANGE = [

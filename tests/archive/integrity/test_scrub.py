@@ -2,24 +2,16 @@
 
 import asyncio
 import os
-import resource
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from leitstand.archive.integrity.directory_store import DirectoryStore
-from leitstand.archive.integrity.hashing import HashingThreads, hash_object
+from leitstand.archive.integrity.directory_store import DirectoryStore, unreadable
 from leitstand.archive.integrity.quota import Quota
-from leitstand.archive.integrity.rate_limit import RateLimit
 from leitstand.archive.integrity.remote_store import RemoteStore
-from leitstand.archive.integrity.revision import Revision
 from leitstand.archive.integrity.scrub import ScrubOptions, scrub
 from leitstand.archive.integrity.scrub_ledger import (
     Mark,
@@ -29,6 +21,7 @@ from leitstand.archive.integrity.scrub_ledger import (
 )
 from leitstand.archive.integrity.scrubbing import Scrubbing
 from leitstand.archive.integrity.store import Store
+from leitstand.archive.integrity.tree_hashing import pieces_of
 from leitstand.store.database import Database
 from tests.archive.integrity.document_scene import Documents, digest
 from tests.archive.integrity.s3_server import S3Server
@@ -127,6 +120,7 @@ class Busy(DirectoryStore):
 
     def __init__(self, documents: Documents, statement: str) -> None:
         super().__init__(documents.root)
+        self.tree = None  # what it does has to happen in this process
         self.documents, self.statement = documents, statement
 
     def read(self, key: bytes) -> Iterator[memoryview]:
@@ -163,11 +157,16 @@ async def test_an_unreadable_object_is_a_finding(documents: Documents, database:
     memory = os.open("/proc/self/mem", os.O_RDONLY)  # reading it at 0 is an input/output error
 
     class BadSector(DirectoryStore):
-        def _pieces(self, key: bytes, file: int) -> Iterator[memoryview]:
-            yield from super()._pieces(key, memory)
+        def read(self, key: bytes) -> Iterator[memoryview]:
+            try:
+                yield from pieces_of(memory, memoryview(bytearray(10)))
+            except OSError as error:
+                raise unreadable(key, error.errno, str(error.strerror)) from error
 
+    store = BadSector(documents.root)
+    store.tree = None
     try:
-        result = await scrubbed(documents, database, store=BadSector(documents.root))
+        result = await scrubbed(documents, database, store=store)
     finally:
         os.close(memory)
     assert [(f.actual, f.error) for f in result.findings] == [
@@ -199,9 +198,9 @@ async def test_a_killed_scrub_leaves_no_wrong_state(
                     reading.set()
                     yield piece
 
-    task = asyncio.create_task(
-        scrubbed(documents, database, replace(ALL, threads=1), Endless(documents.root))
-    )
+    store = Endless(documents.root)
+    store.tree = None
+    task = asyncio.create_task(scrubbed(documents, database, replace(ALL, threads=1), store))
     assert await asyncio.to_thread(reading.wait, 15)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -232,61 +231,3 @@ async def test_objects_of_an_s3_server(
     result = await scrubbed(documents, database, store=store)
     assert [finding.revision.storage_key for finding in result.findings] == [b"bad"]
     assert result.sampled == 2
-
-
-def test_the_rate_is_kept_by_all_threads_together(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"x" * 300_000)
-    revisions = [Revision(b"a", 1, 1, digest(b"x" * 300_000))] * 64
-    began = time.monotonic()
-    with HashingThreads(DirectoryStore(tmp_path), revisions, 2, max_rate=40e6) as threads:
-        while threads.next():
-            pass
-    assert time.monotonic() - began >= 0.4  # 19.2 MB
-
-
-def test_a_stop_ends_the_waiting_for_the_rate() -> None:
-    stop = threading.Event()
-    stop.set()
-    RateLimit(1.0, stop).spend(10**9)
-
-
-SPARSE = 20 * 1024**3
-SHORT = """
-import sys
-from pathlib import Path
-from leitstand.archive.integrity.directory_store import DirectoryStore
-from leitstand.archive.integrity.hashing import hash_object
-from leitstand.archive.integrity.revision import Revision
-left = [4_500]
-def account(count):
-    left[0] -= 1
-    return left[0] > 0
-store = DirectoryStore(Path(sys.argv[1]))
-print(hash_object(store, Revision(b"sparse", 1, 1), account).size)
-"""
-
-
-def test_memory_does_not_grow_with_a_file(tmp_path: Path) -> None:
-    """Case 68: a sparse file of 20 GB, 512 MB of address space; 1 GB of it is enough to tell."""
-    with (tmp_path / "sparse").open("wb") as file:
-        file.truncate(SPARSE)
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (512 * 1024**2,) * 2)
-
-    done = subprocess.run(
-        [sys.executable, "-c", SHORT, tmp_path],
-        capture_output=True,
-        preexec_fn=limit,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout) > 10**9
-
-
-def test_hashing_agrees(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"x" * 1_000_000)
-    revision = Revision(b"a", 1, 1, digest(b"x" * 1_000_000))
-    assert hash_object(DirectoryStore(tmp_path), revision).is_right

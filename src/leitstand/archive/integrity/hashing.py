@@ -1,140 +1,166 @@
-"""Reads objects in threads and hashes them; Python's lock is free while they read and hash."""
+"""Hashes many objects side by side: keeps all hashers busy, and their outcomes few."""
 
-import hashlib
 import queue
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from typing import Self
 
-from leitstand.archive.integrity.rate_limit import RateLimit
+from leitstand.archive.integrity.hashed import Hashed
+from leitstand.archive.integrity.hasher import Hasher, hasher_for
 from leitstand.archive.integrity.revision import Revision
-from leitstand.archive.integrity.store import ObjectMissingError, ObjectUnreadableError, Store
+from leitstand.archive.integrity.store import Store
+from leitstand.archive.integrity.tree_hashing import Allowance
 
-HANDFUL = 32
-"""Objects that a thread takes at a time and tells the results of at once."""
+LARGEST_HANDFUL = 1_000
+"""Objects that a hasher is given at once when they are small: as long as it takes 0.02 s."""
 
+READY = 4
+"""Handfuls of outcomes that wait for whoever takes them in; more wait with the hashers."""
 
-@dataclass(frozen=True, slots=True)
-class Hashed:
-    """What reading one object gave: its SHA-256 and size, or why it could not be read."""
-
-    revision: Revision
-    actual: str | None
-    size: int
-    missing: bool = False
-    error: str | None = None
-
-    @property
-    def is_right(self) -> bool:
-        """Whether the content is what the database says."""
-        return self.actual is not None and self.actual == self.revision.checksum
-
+UNLIMITED = float("inf")
 
 Handful = list[Hashed]
 
 
-class HashingThreads:
-    """Hashes objects in the order given, in threads that work as long as the context lasts.
+class Hashing:
+    """Hashes objects about in the order given, as long as the context lasts.
 
-    At most ``budget`` bytes are begun: the object that crosses it is read whole.
+    ``max_rate`` is in bytes a second, over all ``hashers`` together. At most ``budget`` bytes are
+    begun: the object that crosses it is read whole.
     """
 
     def __init__(
         self,
         store: Store,
         revisions: Sequence[Revision],
-        threads: int,
+        hashers: int,
         max_rate: float | None = None,
-        budget: float = float("inf"),
+        budget: float = UNLIMITED,
     ) -> None:
         self.bytes_read = 0
-        self._stop = threading.Event()
         self._store = store
-        self._limit = RateLimit(max_rate, self._stop)
-        self._budget = budget
-        self._handfuls = (
-            revisions[start : start + HANDFUL] for start in range(0, len(revisions), HANDFUL)
-        )
-        self._lock = threading.Lock()
-        self._done: queue.SimpleQueue[Handful | BaseException | None] = queue.SimpleQueue()
-        self._working = threads
-        self._threads = [
-            threading.Thread(target=self._work, name=f"scrub-{number}") for number in range(threads)
-        ]
+        self._left = _Left(revisions)
+        self._working = min(hashers, len(revisions))
+        self._limits = max_rate or UNLIMITED, budget
+        self._done: queue.Queue[Handful | BaseException | None] = queue.Queue(READY)
+        self._stopped = threading.Event()
+        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
+        with ExitStack() as stack:
+            allowance = Allowance.begin(*self._limits)
+            stack.callback(allowance.close)
+            for number in range(self._working):
+                hasher = hasher_for(self._store, allowance)
+                stack.callback(hasher.close)
+                thread = threading.Thread(target=self._work, args=(hasher,), name=f"scrub-{number}")
+                thread.start()
+                stack.callback(self._end, hasher, thread)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Stop: each thread ends after the piece that it is reading."""
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
+        """Stop, whatever is being read, and wait until nothing is left at work."""
+        self._stopped.set()
+        self._left.drop()
+        self._stack.close()
+        self._done.put(None)  # for a thread that still waits in ``next``
 
     def next(self) -> Handful | None:
         """Wait for more outcomes; None when all has been read, or the budget is used.
 
         Raises what a thread raised that is no matter of one object. From any thread.
         """
-        while self._working:
+        while self._working and not self._stopped.is_set():
             match self._done.get():
+                case _ if self._stopped.is_set():
+                    return None
                 case None:
                     self._working -= 1
                 case BaseException() as error:
                     raise error
                 case handful:
+                    self.bytes_read += sum(hashed.size for hashed in handful)
                     return handful
         return None
 
-    def _work(self) -> None:
+    def _work(self, hasher: Hasher) -> None:
         try:
-            while not self._is_over():
-                with self._lock:
-                    taken = next(self._handfuls, None)
-                if taken is None:
-                    break
-                self._done.put(self._hash_all(taken))
+            self._hash_on(hasher)
         except BaseException as error:  # told to the one who waits, in its own thread
+            self._left.drop()
             self._done.put(error)
         self._done.put(None)
 
-    def _hash_all(self, revisions: Sequence[Revision]) -> Handful:
-        done: Handful = []
-        for revision in revisions:
-            if self._is_over():
+    def _hash_on(self, hasher: Hasher) -> None:
+        size = 1
+        while taken := self._left.take(size):
+            done = hasher.hash(taken)
+            self._left.give_back(taken[len(done) :])
+            if not done:
+                self._left.drop()
                 break
-            hashed = hash_object(self._store, revision, self._account)
-            if self._stop.is_set():  # it may have been cut short
-                break
-            done.append(hashed)
-        return done
+            self._done.put(done)
+            # A slice that was too short for all of them is full: the next is to be as large.
+            size = len(done) if len(done) < len(taken) else min(2 * size, LARGEST_HANDFUL)
 
-    def _is_over(self) -> bool:
-        return self._stop.is_set() or self.bytes_read >= self._budget
+    def _end(self, hasher: Hasher, thread: threading.Thread) -> None:
+        hasher.stop()
+        while thread.is_alive():
+            self._discard()
+            thread.join(0.01)
+        self._discard()
 
-    def _account(self, count: int) -> bool:
-        with self._lock:
-            self.bytes_read += count
-        self._limit.spend(count)
-        return not self._stop.is_set()
+    def _discard(self) -> None:
+        with suppress(queue.Empty):
+            while True:
+                self._done.get_nowait()
 
 
-def hash_object(
-    store: Store, revision: Revision, account: Callable[[int], bool] = lambda _: True
-) -> Hashed:
-    """Read one object whole, piece by piece; ``account`` hears of each and may end it by False."""
-    digest, size = hashlib.sha256(usedforsecurity=False), 0
-    try:
-        for piece in store.read(revision.storage_key):
-            digest.update(piece)
-            size += len(piece)
-            if not account(len(piece)):
-                break
-    except ObjectMissingError as error:
-        return Hashed(revision, None, size, missing=True, error=error.message)
-    except ObjectUnreadableError as error:
-        return Hashed(revision, None, size, error=error.message)
-    return Hashed(revision, digest.hexdigest(), size)
+class _Left:
+    """What is still to be hashed. Who finds nothing waits, as a hasher may give some back."""
+
+    def __init__(self, revisions: Sequence[Revision]) -> None:
+        self._revisions = revisions
+        self._at = 0
+        self._given_back: list[Sequence[Revision]] = []
+        self._out = 0
+        self._dropped = False
+        self._changed = threading.Condition()
+
+    def take(self, count: int) -> Sequence[Revision]:
+        """The next ones, at most ``count``; ``give_back`` must follow. Empty: all are done."""
+        with self._changed:
+            self._changed.wait_for(self._is_decided)
+            taken = () if self._dropped else self._next(count)
+            self._out += bool(taken)
+            return taken
+
+    def give_back(self, rest: Sequence[Revision]) -> None:
+        """What was taken has been done but for ``rest``."""
+        with self._changed:
+            self._out -= 1
+            if rest:
+                self._given_back.append(rest)
+            self._changed.notify_all()
+
+    def drop(self) -> None:
+        """Nothing more is to be taken."""
+        with self._changed:
+            self._dropped = True
+            self._changed.notify_all()
+
+    def _is_decided(self) -> bool:
+        some = self._given_back or self._at < len(self._revisions)
+        return bool(some) or not self._out or self._dropped
+
+    def _next(self, count: int) -> Sequence[Revision]:
+        if self._given_back:
+            rest = self._given_back.pop()
+            if len(rest) > count:
+                self._given_back.append(rest[count:])
+            return rest[:count]
+        taken = self._revisions[self._at : self._at + count]
+        self._at += len(taken)
+        return taken

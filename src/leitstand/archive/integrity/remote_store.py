@@ -62,6 +62,7 @@ class RemoteStore:
 
     def __init__(self, address: RemoteAddress) -> None:
         self.name = mask_url(address.url.partition("?")[0])
+        self.tree: bytes | None = None
         self._hidden = [text for text in (address.secret_key, address.access_key) if text]
         try:
             self._store: Any = from_url(

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from leitstand.archive.integrity.hashing import Hashed, HashingThreads, hash_object
+from leitstand.archive.integrity.hashed import Hashed, hash_object
+from leitstand.archive.integrity.hashing import Hashing
 from leitstand.archive.integrity.quota import LARGEST, Quota
 from leitstand.archive.integrity.revision import Revision, Revisions
 from leitstand.archive.integrity.sample import Sampler
@@ -54,11 +55,11 @@ async def scrub(
     survey = await survey_objects(table, ledger, Sampler(options.cooldown, capacity, sampled_at))
     chosen, budget = await _within_quota(survey, ledger, options, sampled_at)
     run = _Run(table, store, ledger, sampled_at)
-    with HashingThreads(store, chosen, options.threads, options.max_rate, budget) as threads:
-        while (handful := await asyncio.to_thread(threads.next)) is not None:
+    with Hashing(store, chosen, options.threads, options.max_rate, budget) as hashing:
+        while (handful := await asyncio.to_thread(hashing.next)) is not None:
             await run.take_in(handful)
             report(run.result.sampled, len(chosen))
-        run.result.bytes_read = threads.bytes_read
+        run.result.bytes_read = hashing.bytes_read
     await run.note()
     return await _finished(run.result, survey, ledger, options, began)
 
@@ -70,7 +71,7 @@ async def _within_quota(
     quota = options.quota
     today = await ledger.today(now)
     size = quota.objects(survey.checkable, today.objects)
-    chosen = [revision for _, revision in survey.sampler.chosen()[:size]]
+    chosen = [revision for _, revision in survey.sampler.take()[:size]]
     if quota.daily_bytes is None:
         chosen.sort(key=lambda revision: revision.storage_key)
     return chosen, quota.bytes_left(today.bytes)

@@ -113,9 +113,14 @@ class Listing(Protocol):
 
 
 class Store(Protocol):
-    """An object store. ``name`` says which, without any secret."""
+    """An object store. ``name`` says which, without any secret.
+
+    ``tree`` is the directory below which the objects are plain files that any process may read;
+    None where only this process can read them.
+    """
 
     name: str
+    tree: bytes | None
 
     def listing(self) -> Listing:
         """Begin a walk through all keys."""
