@@ -1,16 +1,22 @@
 """Temporary directories go with their makers, also with killed ones, and never before."""
 
+import os
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
+import pytest
+
+from leitstand.archive.fresh_directory import fresh_directory
 from leitstand.archive.held_directory import abandoned, held_directory, sweep
 
 PREFIX = "room-"
 MAKER = """
 import sys
 from pathlib import Path
+
+import pytest
 from leitstand.archive.held_directory import held_directory
 
 with held_directory(Path(sys.argv[1]), "room-") as room:
@@ -71,3 +77,11 @@ def test_nobody_sweeps_what_was_made_a_moment_ago(tmp_path: Path) -> None:
     finally:
         done.set()
         sweeper.join()
+
+
+@pytest.mark.parametrize("name", [b"x" * 255, "日".encode() * 85, b"\xff" * 255], ids=len)
+def test_a_target_may_have_any_name(tmp_path: Path, name: bytes) -> None:
+    """The temporary directory's name holds a part of it, in the 255 bytes that there are."""
+    with fresh_directory(tmp_path / os.fsdecode(name)) as room:
+        assert room.is_dir()
+    assert list(tmp_path.iterdir()) == []
