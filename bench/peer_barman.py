@@ -300,13 +300,16 @@ def report(server: BenchServer, programs: Path) -> None:
         ("restore", ours.restore, barman.restore),
     ):
         print(f"| {name} | {timed(mine):.1f} s | {timed(other):.1f} s |")
-    print("\n| damage | Leitstand | `barman verify-backup` | `barman restore` |\n|---|---|---|---|")
+    print(
+        "\n| damage | verification | restore | `barman verify-backup` | `barman restore` |"
+        "\n|---|---|---|---|---|"
+    )
     for each in planted(ours, barman):
         with damaged(*each.ours):
-            found = _said(ours.verify())
+            found, refused = _said(ours.verify()), _said(ours.restore())
         with damaged(*each.theirs):
             verified, restored = _said(barman.verify()), _said(barman.restore())
-        print(f"| {each.name} | {found} | {verified} | {restored} |", flush=True)
+        print(f"| {each.name} | {found} | {refused} | {verified} | {restored} |", flush=True)
     assert ours.verify()
 
 

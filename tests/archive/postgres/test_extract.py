@@ -20,7 +20,7 @@ from leitstand.archive.postgres.extract import (
     extract_verified,
 )
 from leitstand.archive.postgres.manifest_check import NEEDED_DIRECTORIES
-from leitstand.archive.postgres.stage import BASE, MANIFEST, WAL, Stage
+from leitstand.archive.postgres.stage import BASE, MANIFEST, WAL
 from leitstand.archive.postgres.tar_stream import TarError
 from tests.archive.postgres.backup_scene import ODD_NAME, Scene
 from tests.archive.postgres.damage import archive_damages, stage_paths
@@ -69,7 +69,7 @@ def test_a_stage_arrives_whole(scene: Scene, tmp_path: Path, number: int) -> Non
         nonlocal read
         read += size
 
-    done = extract_verified(Stage.read(stage), targets(tmp_path), scene.binaries, count)
+    done = extract_verified(stage, targets(tmp_path), scene.binaries, count)
     assert done.findings == ()
     assert read == done.bytes_read
     base, room = tree(tmp_path / "base"), tree(tmp_path / "room")
@@ -94,7 +94,7 @@ def test_postgres_agrees_on_what_arrived(scene: Scene, tmp_path: Path) -> None:
     """pg_verifybackup reads plain directories well: files, sizes, checksums and WAL."""
     stage = stage_paths(scene.generation)[0]
     into = targets(tmp_path)
-    extract_verified(Stage.read(stage), into, scene.binaries)
+    extract_verified(stage, into, scene.binaries)
     shutil.copy(stage / MANIFEST, into.base / MANIFEST)
     (into.base / "pg_tblspc" / str(OID)).symlink_to(tmp_path / "room")
     command = [scene.binaries.path("pg_verifybackup"), str(into.base)]
@@ -104,7 +104,7 @@ def test_postgres_agrees_on_what_arrived(scene: Scene, tmp_path: Path) -> None:
 
 def test_wal_can_be_checked_without_being_extracted(scene: Scene, tmp_path: Path) -> None:
     stage = stage_paths(scene.generation)[1]
-    done = extract_verified(Stage.read(stage), targets(tmp_path, with_wal=False), scene.binaries)
+    done = extract_verified(stage, targets(tmp_path, with_wal=False), scene.binaries)
     assert done.ok
     assert not any(len(path.name) == 24 for path in (tmp_path / "base" / "pg_wal").iterdir())
 
@@ -118,14 +118,14 @@ def test_damage_is_in_the_report(
     stage = stage_paths(generation)[2]
     removal = next(d for d in archive_damages(archive) if d.id == "member removed")
     removal.apply(stage, stage)
-    done = extract_verified(Stage.read(stage), targets(tmp_path, with_wal=with_wal), scene.binaries)
+    done = extract_verified(stage, targets(tmp_path, with_wal=with_wal), scene.binaries)
     assert not done.ok
     assert {finding.file for finding in done.findings} == {archive}
 
 
 def test_a_tablespace_needs_a_directory(scene: Scene, tmp_path: Path) -> None:
     """Case 17: nothing is put in the original place instead."""
-    stage = Stage.read(scene.generation / "full")
+    stage = scene.generation / "full"
     into = targets(tmp_path)
     with pytest.raises(ExtractError, match="no directory was given for the tablespace 16384"):
         extract_verified(stage, Targets(into.base, {}, with_wal=True), scene.binaries)
@@ -218,6 +218,6 @@ def file_size_limit(size: int) -> Iterator[None]:
 
 def test_a_full_disk_is_no_fault_of_the_backup(scene: Scene, tmp_path: Path) -> None:
     """Case 43: the error names the file and the reason."""
-    stage = Stage.read(scene.generation / "full")
+    stage = scene.generation / "full"
     with file_size_limit(4096), pytest.raises(ExtractError, match="cannot be written below"):
         extract_verified(stage, targets(tmp_path), scene.binaries)

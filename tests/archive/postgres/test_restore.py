@@ -206,7 +206,8 @@ def test_tablespaces(
     (spaces / "precious").unlink()
     for stage in ("full", None):
         made = run(archive, order(upto=stage, force=True))
-        assert sorted(made.tablespaces.values()) == sorted(spaces.iterdir())
+        (home,) = spaces.iterdir()  # what an earlier restore had put there has gone
+        assert sorted(made.tablespaces.values()) == sorted(home.iterdir())
         assert {os.readlink(path) for path in (made.data / "pg_tblspc").iterdir()} == {
             str(path) for path in made.tablespaces.values()
         }

@@ -7,24 +7,45 @@ Leitstand verifies first, so that the disk writes while the processor checks.
 
 import ctypes
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _READ = os.O_RDONLY | os.O_CLOEXEC
+_ALL = ctypes.c_int64(0)
+"""From the beginning, and as far as the file goes."""
+
+_SYNC_FILE_RANGE_WRITE = 2
+"""From linux/fs.h."""
 
 
 def sync_tree(top: Path) -> None:
-    """Synchronise ``top`` and everything in it, following no links; raises OSError."""
-    for folder, directories, files in os.walk(top, topdown=False, onerror=_raise):
-        for name in files:
-            path = Path(folder, name)
-            if not path.is_symlink():
-                sync_path(path)
-        for name in directories:
-            path = Path(folder, name)
-            if not path.is_symlink():
-                sync_path(path)
-    sync_path(top)
+    """Synchronise ``top`` and everything in it, following no links; raises OSError.
+
+    Writing is begun for all files before any is waited for: otherwise each waits for a commit of
+    the file system's journal of its own.
+    """
+    paths = list(_paths_in(top))
+    for path in paths:
+        _begin_writing(path)
+    for path in paths:
+        sync_path(path)
+
+
+def _paths_in(top: Path) -> Iterator[Path]:
+    """Files and directories, each directory after what is in it, ``top`` last; no links."""
+    for folder, _, files in os.walk(top, topdown=False, onerror=_raise):
+        yield from (path for name in files if not (path := Path(folder, name)).is_symlink())
+        yield Path(folder)
+
+
+def _begin_writing(file: Path) -> None:
+    """A request without a promise (sync_file_range(2)); what fails here, fsync reports."""
+    descriptor = os.open(file, _READ)
+    try:
+        _libc.sync_file_range(descriptor, _ALL, _ALL, _SYNC_FILE_RANGE_WRITE)
+    finally:
+        os.close(descriptor)
 
 
 def sync_path(path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from leitstand.archive.postgres.finding import shown
-from leitstand.archive.postgres.stage import BASE, WAL, Stage
+from leitstand.archive.postgres.stage import BASE, WAL
 from leitstand.archive.postgres.stage_check import StageCheck, StageReport
 from leitstand.archive.postgres.tar_stream import Entry, EntryKind
 from leitstand.errors import LeitstandError
@@ -136,13 +136,16 @@ class Targets:
 
 
 def extract_verified(
-    stage: Stage,
+    stage: Path,
     targets: Targets,
     binaries: Binaries,
     report: Callable[[str, int], None] | None = None,
     scratch: Path | None = None,
 ) -> StageReport:
-    """Extract a stage and verify it as ``verify_stage`` does, in the same pass.
+    """Extract the stage in a directory and verify it as ``verify_stage`` does, in the same pass.
+
+    WAL that does not go anywhere is compared with the SHA-256 that was recorded when it verified,
+    where there is one, and not unpacked: nothing is made from it.
 
     ``report`` is told the file and each number of compressed bytes read, in the reading thread;
     what it raises ends the extraction. Findings do not end it: the result must not be used unless
@@ -150,7 +153,7 @@ def extract_verified(
     overwritten) or a tablespace has no directory in ``targets``; what was written stays then.
     """
     with _Writers(targets) as writers:
-        return StageCheck(stage.path, binaries, report or _ignore_file, writers, scratch).run()
+        return StageCheck(stage, binaries, report or _ignore_file, writers, scratch).run()
 
 
 class _Writers:
@@ -159,6 +162,7 @@ class _Writers:
     def __init__(self, targets: Targets) -> None:
         self._targets = targets
         self._stack = ExitStack()
+        self.wants_wal = targets.with_wal
         self.wal_directory = targets.base / _WAL_DIRECTORY if targets.with_wal else None
 
     def __enter__(self) -> Self:

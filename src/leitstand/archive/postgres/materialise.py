@@ -19,22 +19,20 @@ from pathlib import Path
 
 from leitstand.archive.postgres.chain import StageFacts, check_chain
 from leitstand.archive.postgres.durable import sync_tree
-from leitstand.archive.postgres.extract import Targets, extract_verified
+from leitstand.archive.postgres.extract import Targets
 from leitstand.archive.postgres.finding import Finding, FindingKind
 from leitstand.archive.postgres.label import TABLESPACE_MAP
 from leitstand.archive.postgres.layout import stages_of
 from leitstand.archive.postgres.program import run_program
-from leitstand.archive.postgres.regular_file import ArchiveUnreadableError
 from leitstand.archive.postgres.stage import (
     FULL_DIR,
     INCREMENTAL_DIR,
     MANIFEST,
     SIDECAR,
-    Stage,
     StageRecord,
-    StageRecordError,
     stage_name,
 )
+from leitstand.archive.postgres.stage_reading import StageTask, read_stages
 from leitstand.errors import LeitstandError, NotFoundError
 from leitstand.store.account import Account
 from leitstand.store.binaries import Binaries
@@ -114,7 +112,8 @@ def materialise(  # noqa: PLR0913 - where from, where to, by what, and how
     """
     stages = stages_upto(generation_dir, upto)
     phases: dict[str, float] = {}
-    work = _Work(target, tablespace_root, tablespace_links or tablespace_root, binaries)
+    root = tablespace_root.absolute()
+    work = _Work(target.absolute(), root, tablespace_links or root, binaries)
     try:
         record = _make(stages, work, phases, report or _ignore)
         for top in (target, *work.homes.values()):
@@ -204,13 +203,12 @@ class _Unpacked:
 def _make(
     stages: Sequence[Path], work: _Work, phases: dict[str, float], report: Report
 ) -> StageRecord | None:
-    meter = _Meter(report, sum(_size(stage) for stage in stages))
+    meter = _Meter(report, sum(StageTask(stage).size for stage in stages))
     if len(stages) == 1:
         with _phase(phases, "unpack"):
             work.target.mkdir(mode=0o700)
             place = _Place(work.target, work.home, with_wal=True)
-            unpacked = _unpack(stages[0], place, work.binaries, meter)
-            _require_chain([unpacked])
+            (unpacked,) = _unpack(stages, [place], work.binaries, meter)
     else:
         with _inputs_directory(work.target) as scratch:
             with _phase(phases, "unpack"):
@@ -235,38 +233,47 @@ def _inputs_directory(target: Path) -> Iterator[Path]:
 def _unpack_all(
     stages: Sequence[Path], scratch: Path, binaries: Binaries, meter: "_Meter"
 ) -> list[_Unpacked]:
-    inputs: list[_Unpacked] = []
-    for number, stage in enumerate(stages):
-        room = scratch / str(number)
-        room.mkdir()
-        base = room / "base"
-        base.mkdir(mode=0o700)
-
-        def home(oid: int, room: Path = room) -> Path:
-            path = room / str(oid)
-            path.mkdir(mode=0o700)
-            return path
-
-        place = _Place(base, home, with_wal=number == len(stages) - 1)
-        inputs.append(_unpack(stage, place, binaries, meter))
-        _require_chain(inputs)
-        _link_tablespaces(base, inputs[-1].tablespaces)
-        shutil.copyfile(stage / MANIFEST, base / MANIFEST)
+    places = [
+        _input_place(scratch / str(number), with_wal=stage is stages[-1])
+        for number, stage in enumerate(stages)
+    ]
+    inputs = _unpack(stages, places, binaries, meter)
+    for stage, unpacked in zip(stages, inputs, strict=True):
+        _link_tablespaces(unpacked.base, unpacked.tablespaces)
+        shutil.copyfile(stage / MANIFEST, unpacked.base / MANIFEST)
     return inputs
 
 
-def _unpack(path: Path, place: _Place, binaries: Binaries, meter: "_Meter") -> _Unpacked:
-    """Unpack and verify one stage; raises GenerationDamagedError."""
-    spaces = {oid: place.home(oid) for oid in _tablespace_oids(path)}
-    try:
-        stage = Stage.read(path)
-    except (StageRecordError, ArchiveUnreadableError):
-        stage = Stage(path, None)  # what is wrong with the record is a finding of the check
-    targets = Targets(place.base, spaces, with_wal=place.with_wal)
-    scratch = place.base.parent
-    done = extract_verified(stage, targets, binaries, meter.counter_for(path), scratch)
-    _require_intact((*done.findings, *_misplaced(path, done.facts)))
-    return _Unpacked(place.base, spaces, done.facts)
+def _input_place(room: Path, *, with_wal: bool) -> _Place:
+    base = room / "base"
+    base.mkdir(mode=0o700, parents=True)
+
+    def home(oid: int) -> Path:
+        path = room / str(oid)
+        path.mkdir(mode=0o700)
+        return path
+
+    return _Place(base, home, with_wal)
+
+
+def _unpack(
+    stages: Sequence[Path], places: Sequence[_Place], binaries: Binaries, meter: "_Meter"
+) -> list[_Unpacked]:
+    """Unpack and verify stages that follow one another; raises GenerationDamagedError."""
+    spaces = [
+        {oid: place.home(oid) for oid in _tablespace_oids(path)}
+        for path, place in zip(stages, places, strict=True)
+    ]
+    tasks = [
+        StageTask(path.absolute(), Targets(place.base, homes, place.with_wal), place.base.parent)
+        for path, place, homes in zip(stages, places, spaces, strict=True)
+    ]
+    inputs: list[_Unpacked] = []
+    for number, done in enumerate(read_stages(tasks, binaries, meter.count)):
+        _require_intact((*done.findings, *_misplaced(stages[number], done.facts)))
+        inputs.append(_Unpacked(places[number].base, spaces[number], done.facts))
+        _require_intact(check_chain([stage.facts for stage in inputs]))
+    return inputs
 
 
 def _misplaced(path: Path, facts: StageFacts) -> Iterator[Finding]:
@@ -339,10 +346,6 @@ def _link_tablespaces(data: Path, places: Mapping[int, Path]) -> None:
         map_file.chmod(0o600)
 
 
-def _require_chain(inputs: Sequence[_Unpacked]) -> None:
-    _require_intact(check_chain([stage.facts for stage in inputs]))
-
-
 def _require_intact(findings: Sequence[Finding]) -> None:
     if not findings:
         return
@@ -356,10 +359,6 @@ def _require_intact(findings: Sequence[Finding]) -> None:
     raise error
 
 
-def _size(stage: Path) -> int:
-    return sum(path.lstat().st_size for path in stage.iterdir())
-
-
 class _Meter:
     """Adds up what is read over all stages."""
 
@@ -368,13 +367,9 @@ class _Meter:
         self._total = total
         self._done = 0
 
-    def counter_for(self, stage: Path) -> Callable[[str, int], None]:
-        def count(_: str, read: int) -> None:
-            self._done += read
-            name = stage.name
-            self._report(MaterialiseProgress("unpack", name, self._done, self._total))
-
-        return count
+    def count(self, stage: Path, _: str, read: int) -> None:
+        self._done += read
+        self._report(MaterialiseProgress("unpack", stage.name, self._done, self._total))
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Restores a database: into a fresh directory, which takes the target's place when it is done.
 
-Tablespaces go to ``<target>.tablespaces/<oid>`` unless another directory is named for them: never
-into the data directory, where PostgreSQL does not want them, and never where the original has them.
+Tablespaces go below ``<target>.tablespaces`` unless another directory is named for them: never into
+the data directory, where PostgreSQL does not want them, and never where the original has them.
 Configuration files that were kept go to ``<target>.config``: what becomes of them is for people.
 """
 
@@ -20,7 +20,7 @@ from leitstand.archive.postgres.config_files import (
     read_document,
     write_files,
 )
-from leitstand.archive.postgres.durable import sync_tree
+from leitstand.archive.postgres.durable import sync_path, sync_tree
 from leitstand.archive.postgres.materialise import (
     Materialised,
     Report,
@@ -28,6 +28,7 @@ from leitstand.archive.postgres.materialise import (
     source_name,
     stages_upto,
 )
+from leitstand.archive.postgres.tablespace_home import laid_beside, new_place
 from leitstand.archive.restore_call import restore_call
 from leitstand.archive.restore_target import TargetRefusedError, checked_target
 from leitstand.store.account import Account
@@ -86,6 +87,8 @@ def _restore(
     with ExitStack() as stack:
         room = stack.enter_context(fresh_directory(target))
         space_room = stack.enter_context(fresh_directory(spaces))
+        # A directory that was named for them is new or empty: no old data leads into it.
+        place = spaces if restore.tablespace_root else new_place(spaces)
         made = materialise(
             restore.generation,
             room / "data",
@@ -93,27 +96,40 @@ def _restore(
             account,
             space_room / "tablespaces",
             upto=restore.upto,
-            tablespace_links=spaces,
+            tablespace_links=place,
             report=report,
             durable=True,
         )
         moves = [(room / "data", target)]
-        if made.tablespaces:
-            account.own(space_room / "tablespaces")
-            moves.insert(0, (space_room / "tablespaces", spaces))
         if config is not None:
             config_room = stack.enter_context(fresh_directory(config))
             moves.append((_kept_config(stages[-1], config_room, account), config))
+        if made.tablespaces:
+            fresh = space_room / "tablespaces"
+            named = restore.tablespace_root is not None
+            moves[:0] = _first_tablespaces(fresh, place, account, stack, named=named)
         take_over_all(moves, replace=restore.force)
     log.info("database restored", source=made.source, target=str(target))
     return Materialised(
         data=target,
-        tablespaces={oid: spaces / str(oid) for oid in made.tablespaces},
+        tablespaces={oid: place / str(oid) for oid in made.tablespaces},
         recovery_point=made.recovery_point,
         source=source_name(restore.generation, stages),
         phases=made.phases,
         config=config,
     )
+
+
+def _first_tablespaces(
+    fresh: Path, place: Path, account: Account, stack: ExitStack, *, named: bool
+) -> list[tuple[Path, Path]]:
+    """They are there before the data directory that leads to them is: what is to be moved first."""
+    account.own(fresh)
+    sync_path(fresh)
+    if named:
+        return [(fresh, place)]
+    stack.enter_context(laid_beside(fresh, place, account))
+    return []
 
 
 def _checked_config(restore: Restore, target: Path, last: Path) -> Path | None:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from leitstand.archive.held_directory import held_directory, sweep
 from leitstand.archive.postgres import config_files, record_check
-from leitstand.archive.postgres.archive_pass import ArchivePass, Observer
+from leitstand.archive.postgres.archive_pass import ArchivePass, BackupFile, Observer
 from leitstand.archive.postgres.chain import StageFacts
 from leitstand.archive.postgres.finding import Finding, FindingKind, Findings
 from leitstand.archive.postgres.label import (
@@ -80,6 +80,10 @@ class Destination(Protocol):
         """Who writes the members of ``archive`` (a file name); None to only check it."""
 
     @property
+    def wants_wal(self) -> bool:
+        """Whether the WAL matters: else the digest that was recorded for it is proof enough."""
+
+    @property
     def wal_directory(self) -> Path | None:
         """Where the writer of the WAL archive puts the segments; None when nobody does."""
 
@@ -87,6 +91,7 @@ class Destination(Protocol):
 class Nowhere:
     """The destination of a check that restores nothing."""
 
+    wants_wal = True
     wal_directory: Path | None = None
 
     def observer(self, archive: str) -> Observer | None:
@@ -147,7 +152,10 @@ class StageCheck:
         recorded = {space.archive for space in record.tablespaces} if record else set()
         mapped = {f"{oid}{_ARCHIVE_SUFFIX}" for oid in self._tablespaces}
         self._check_tablespaces(manifest, checked, present | recorded | mapped, recorded | mapped)
-        self._check_wal(manifest)
+        if self._destination.wants_wal or record is None:
+            self._check_wal(manifest)
+        else:
+            self._hash(WAL)
         if manifest is not None:
             self._check_label(manifest)
         self._check_record(record, manifest)
@@ -296,8 +304,7 @@ class StageCheck:
         try:
             reading.run([*observers, writer] if writer else observers, limit)
         except ArchiveUnreadableError as error:
-            self._cut[archive] = _kind(error)
-            self._findings.add(archive, error.message, _kind(error))
+            self._cannot_read(archive, error)
         except OSError as error:  # the backup's own read errors are ArchiveUnreadableError
             raise ScratchError(
                 f"the WAL cannot be unpacked in {self._scratch}: {error.strerror}",
@@ -309,6 +316,18 @@ class StageCheck:
             self._cut[archive] = FindingKind.DAMAGED
             self._findings.add(archive, reading.damage.message)
         return archive not in self._cut
+
+    def _hash(self, archive: str) -> None:
+        """Read ``archive`` for its digest alone, which ``check_digests`` compares."""
+        try:
+            with closing(BackupFile(self._path / archive, self._count(archive))) as file:
+                self._digests[archive] = file.digest()
+        except ArchiveUnreadableError as error:
+            self._cannot_read(archive, error)
+
+    def _cannot_read(self, archive: str, error: ArchiveUnreadableError) -> None:
+        self._cut[archive] = _kind(error)
+        self._findings.add(archive, error.message, _kind(error))
 
     def _count(self, file: str) -> Callable[[int], None]:
         def count(read: int) -> None:

@@ -5,7 +5,7 @@ size of the files, whatever they hold; child processes have deadlines.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from leitstand.archive.postgres.layout import (
     stages_of,
 )
 from leitstand.archive.postgres.stage import FULL_DIR, SIDECAR, stage_name
-from leitstand.archive.postgres.stage_check import Nowhere, StageCheck, StageReport
+from leitstand.archive.postgres.stage_check import StageReport
+from leitstand.archive.postgres.stage_reading import StageTask, read_stages
 from leitstand.store.binaries import Binaries
 
 REPORT_INTERVAL = 0.5
@@ -36,7 +37,7 @@ class VerifyProgress:
 
 
 Report = Callable[[VerifyProgress], None]
-"""Called in the reading thread, never twice at once; what it raises ends the verification."""
+"""Called in whichever thread, never twice at once; what it raises ends the verification."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,11 @@ def verify_generation(
         raise no_such_generation(generation_dir.parent, generation_dir.name)
     there = stages_of(generation_dir) if wrong is None else Stages((), (wrong,))
     found = list(there.findings)
-    meter = _Meter(report, sum(_stage_size(path) for path in there.paths))
     reports = []
-    for path in there.paths:
-        reports.append(_check(path, binaries, meter, scratch))
-        found += reports[-1].findings
-        found += _check_names(reports[-1], generation_dir.name)
+    for stage in _check(there.paths, binaries, report, scratch):
+        reports.append(stage)
+        found += stage.findings
+        found += _check_names(stage, generation_dir.name)
     found += check_chain([stage.facts for stage in reports])
     return Verdict(
         generation=generation_dir.name,
@@ -112,12 +112,17 @@ def verify_stage(
     Whether it continues a chain is for ``check_chain``, with the facts of this report. Raises as
     ``verify_generation``.
     """
-    return _check(path, binaries, _Meter(report, _stage_size(path)), scratch)
+    (checked,) = _check([path], binaries, report, scratch)
+    return checked
 
 
-def _check(path: Path, binaries: Binaries, meter: "_Meter", scratch: Path | None) -> StageReport:
-    on_bytes = meter.counter_for(path)
-    return StageCheck(path, binaries, on_bytes, Nowhere(), scratch).run()
+def _check(
+    paths: Sequence[Path], binaries: Binaries, report: Report | None, scratch: Path | None
+) -> Iterator[StageReport]:
+    scratch = None if scratch is None else scratch.absolute()
+    tasks = [StageTask(path.absolute(), scratch=scratch) for path in paths]
+    meter = _Meter(report, sum(task.size for task in tasks))
+    return read_stages(tasks, binaries, meter.count)
 
 
 def _check_names(stage: StageReport, generation: str) -> list[Finding]:
@@ -133,14 +138,6 @@ def _check_names(stage: StageReport, generation: str) -> list[Finding]:
     return [Finding(facts.name, SIDECAR, problem, FindingKind.CHAIN) for problem in found]
 
 
-def _stage_size(path: Path) -> int:
-    """The bytes of the stage's files; what cannot be asked now is a finding when it is read."""
-    try:
-        return sum(file.lstat().st_size for file in path.iterdir())
-    except OSError:
-        return 0
-
-
 class _Meter:
     """Counts bytes over all stages and reports them now and then."""
 
@@ -150,13 +147,8 @@ class _Meter:
         self._read = 0
         self._due = 0.0
 
-    def counter_for(self, path: Path) -> Callable[[str, int], None]:
-        stage = stage_name(path)
-
-        def count(file: str, read: int) -> None:
-            self._read += read
-            if self._report is not None and time.monotonic() >= self._due:
-                self._due = time.monotonic() + REPORT_INTERVAL
-                self._report(VerifyProgress(stage, file, self._read, self._total))
-
-        return count
+    def count(self, path: Path, file: str, read: int) -> None:
+        self._read += read
+        if self._report is not None and time.monotonic() >= self._due:
+            self._due = time.monotonic() + REPORT_INTERVAL
+            self._report(VerifyProgress(stage_name(path), file, self._read, self._total))
