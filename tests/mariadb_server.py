@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -92,6 +93,15 @@ class MariaDb:
         if self._process is not None:
             self._process.stop()
             self._process = None
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Stopped for as long as the block lasts."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
 
     def url(self, database: str, user: str = READER) -> str:
         """The way to a database as an application would write it."""

@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import text
 
-from leitstand.downtimes import Applier, Target, open_target
+from leitstand.downtimes import Target, open_target
 from leitstand.downtimes.backoff import patiently
 from leitstand.downtimes.layout import TablesError
+from leitstand.downtimes.tables import GATE
 from leitstand.downtimes.target import DowntimeDatabaseError, check_url
 from leitstand.errors import UsageError
-from tests.downtimes.conftest import Scene, events, execute
+from tests.downtimes.conftest import Scene, execute
 from tests.downtimes.core import ADD, START, T, message
 from tests.mariadb_server import MariaDb
 
@@ -69,6 +70,14 @@ async def test_a_missing_table_is_a_clear_error(url: str) -> None:
         await target.prepare()
 
 
+async def test_two_servers_that_start_at_once_both_find_the_tables(url: str) -> None:
+    async with open_target(url) as one, open_target(url) as other:
+        await asyncio.gather(one.create_tables(), other.create_tables())
+        await asyncio.gather(one.prepare(), other.prepare())
+        async with one.transaction() as connection:
+            assert len((await connection.execute(GATE.select())).all()) == 1
+
+
 async def test_a_user_who_may_only_look(maria: Scene, mariadb: MariaDb) -> None:
     """Case 24."""
     database = maria.target.engine.url.database
@@ -89,20 +98,17 @@ async def other(mariadb_url: str) -> AsyncIterator[Target]:
         yield target
 
 
-async def test_a_read_only_server_is_waited_for(own_mariadb: MariaDb) -> None:
+async def test_a_read_only_server_is_waited_for(maria: Scene, mariadb: MariaDb) -> None:
     """Case 24."""
-    async with open_target(own_mariadb.create_database("x")) as target:
-        await target.create_tables()
-        await target.prepare()
-        own_mariadb.execute("SET GLOBAL read_only = 1; FLUSH TABLES;")
+    await maria.target.prepare()
+    mariadb.execute("SET GLOBAL read_only = 1;")
+    try:
         with pytest.raises(DowntimeDatabaseError):
-            await execute_add(target)
-        own_mariadb.execute("SET GLOBAL read_only = 0;")
-        await execute_add(target)
-
-
-async def execute_add(target: Target) -> None:
-    await Applier(target, "n").apply(events(message(ADD, T)))
+            await maria.apply(message(ADD, T))
+    finally:
+        mariadb.execute("SET GLOBAL read_only = 0;")
+    await maria.apply(message(ADD, T))
+    assert len(await maria.scheduled()) == 1
 
 
 async def test_a_locked_row_is_tried_again(maria: Scene, other: Target, mariadb: MariaDb) -> None:
@@ -125,6 +131,16 @@ async def test_a_locked_row_is_tried_again(maria: Scene, other: Target, mariadb:
                 await asyncio.sleep(0.05)
     await task
     mariadb.execute("SET GLOBAL innodb_lock_wait_timeout = DEFAULT;")
+    assert [row["was_started"] for row in await maria.history()] == [1]
+
+
+async def test_a_connection_that_the_server_closed_is_made_anew(
+    maria: Scene, mariadb: MariaDb
+) -> None:
+    """Case 2: as after an idle night (errors 2006 and 4031)."""
+    await maria.apply(message(ADD, T - 10))
+    mariadb.execute(f"KILL USER {maria.target.engine.url.username};")
+    await maria.apply(message(START, T))
     assert [row["was_started"] for row in await maria.history()] == [1]
 
 

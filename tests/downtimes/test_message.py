@@ -88,6 +88,7 @@ def test_downtime_types_that_are_not_ambiguous(value: Any) -> None:
         ({"downtime": {"comment_data": ["a"]}}, Problem.WRONG_TYPE),
         ({"downtime": {"comment_data": "a\0b"}}, Problem.NUL_CHARACTER),
         ({"downtime": {"fixed": 2}}, Problem.OUT_OF_RANGE),
+        ({"odd": json.loads("[" * 100 + "]" * 100)}, Problem.NOT_A_MESSAGE),
     ],
 )
 def test_what_is_missing_or_unknown(change: dict[str, Any], problem: Problem) -> None:
@@ -98,6 +99,11 @@ def test_what_is_missing_or_unknown(change: dict[str, Any], problem: Problem) ->
     else:
         document |= change
     assert rejected(body(document)).problem is problem
+
+
+def test_fields_that_nobody_knows_are_handed_on() -> None:
+    document = message(START, T, odd=[[{"a": [[], []]}]] * 3)
+    assert decoded(document).document == document
 
 
 def test_services_need_a_description_and_hosts_do_not() -> None:

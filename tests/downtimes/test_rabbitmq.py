@@ -215,3 +215,27 @@ async def test_a_swallowed_cancellation_is_heeded(scene: Scene, core: RabbitSide
         with pytest.raises(asyncio.CancelledError):
             await task
     assert await depth(core) == 0
+
+
+async def test_a_fault_of_ours_ends_no_feed_and_loses_nothing(
+    scene: Scene, core: RabbitSide
+) -> None:
+    await core.publish([body(message(ADD, T - 10))])
+    intake = scene.intake()
+    take, faults = intake.take, iter([RuntimeError("odd")])
+
+    async def faulty(*args: Any, **kwargs: Any) -> Any:
+        for fault in faults:
+            raise fault
+        return await take(*args, **kwargs)
+
+    intake.take = faulty  # type: ignore[method-assign]
+    consumer = Consumer(source_of(core), intake)
+    with capture_logs() as logs:
+        task = asyncio.create_task(consumer.run())
+        await until(taken(consumer, 1))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert [one["event"] for one in logs if one["log_level"] == "error"] == ["downtimes: a fault"]
+    assert len(await scene.scheduled()) == 1
+    assert await depth(core) == 0

@@ -108,6 +108,13 @@ class Consumer:
                 _heed_cancellation()
                 self._complain(error)
                 await self._backoff.wait()
+            except Exception:
+                # A fault of ours, or of a library. The feed stands still rather than end unseen or
+                # lose what it could not work off.
+                _heed_cancellation()
+                self.state.retries += 1
+                log.exception("downtimes: a fault", source=self._source.name)
+                await self._backoff.wait()
             else:
                 self._backoff.reset()
                 return

@@ -16,6 +16,10 @@ LONGEST_MESSAGE = 4 * 1024 * 1024
 LONGEST_NAME = 255
 """Characters of host and service names in the tables; a cut one would be another's."""
 
+DEEPEST = 20
+"""Arrays and objects within one another in fields that we do not know; a message is handed on as it
+came, and what is nested much deeper can be read but not written again."""
+
 UNSIGNED = 2**32 - 1
 SIGNED_64 = 2**63 - 1
 
@@ -107,6 +111,7 @@ def _no_number(name: str) -> NoReturn:
 
 def _event(document: object) -> Event:
     envelope = _mapping(document, "the message")
+    _refuse_depth(envelope)
     event_type = _event_type(envelope)
     return Event(
         type=event_type,
@@ -116,6 +121,14 @@ def _event(document: object) -> Event:
         downtime=_downtime(_mapping(envelope.get("downtime"), "downtime")),
         document=envelope,
     )
+
+
+def _refuse_depth(value: Mapping[str, Any] | list[Any], room: int = DEEPEST) -> None:
+    if room == 0:
+        _refuse(Problem.NOT_A_MESSAGE, "nested too deeply")
+    for inner in value if isinstance(value, list) else value.values():
+        if isinstance(inner, dict | list):
+            _refuse_depth(inner, room - 1)
 
 
 def _event_type(envelope: Mapping[str, Any]) -> EventType:

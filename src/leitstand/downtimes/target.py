@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import psycopg
@@ -68,10 +68,11 @@ class Target:
         privilege is missing: then nothing but a person can help.
         """
         if self._opened is None:
+            if self._makes_tables:
+                await self._make((*STATUSENGINE, *OWN))
+            elif await self._lacks_own():
+                await self._make(OWN)
             async with self.transaction() as connection:
-                wanted = OWN if not self._makes_tables else (*STATUSENGINE, *OWN)
-                if self._makes_tables or await missing_own(connection):
-                    await _create(connection, wanted)
                 layout = await read_layout(connection)
                 await _refuse_missing_privileges(connection)
             self._opened = Opened(layout, Ledger(layout.folds_case), Rows(layout))
@@ -79,9 +80,26 @@ class Target:
 
     async def create_tables(self) -> list[str]:
         """Make the tables that are missing; the names of all of them. Existing ones stay as is."""
-        async with self.transaction() as connection:
-            await _create(connection, (*STATUSENGINE, *OWN))
+        await self._make((*STATUSENGINE, *OWN))
         return [table.name for table in (*STATUSENGINE, *OWN)]
+
+    async def _lacks_own(self) -> bool:
+        async with self.transaction() as connection:
+            return bool(await missing_own(connection))
+
+    async def _make(self, tables: Sequence[Table]) -> None:
+        """Make what is missing. Who starts at the same moment may be faster with one of them."""
+        for _ in range(2):
+            with suppress(TablesError, MessageRefusedError):
+                await self._create(tables)
+                return
+        await self._create(tables)
+
+    async def _create(self, tables: Sequence[Table]) -> None:
+        async with self.transaction() as connection:
+            await connection.run_sync(metadata.create_all, tables=list(tables), checkfirst=True)
+            if not (await connection.execute(select(GATE.c.id))).all():
+                await connection.execute(insert(GATE).values(id=GATE_ROW))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
@@ -168,12 +186,6 @@ def _translated(error: DBAPIError) -> LeitstandError:
                 " that may CREATE, makes tables that are missing.",
             )
     return DowntimeDatabaseError("the downtime database does not answer", detail=reason)
-
-
-async def _create(connection: AsyncConnection, tables: Sequence[Table]) -> None:
-    await connection.run_sync(metadata.create_all, tables=list(tables), checkfirst=True)
-    if not (await connection.execute(select(GATE.c.id))).all():
-        await connection.execute(insert(GATE).values(id=GATE_ROW))
 
 
 async def _refuse_missing_privileges(connection: AsyncConnection) -> None:
