@@ -16,7 +16,7 @@ from leitstand.downtimes.dead_letters import DeadLetters
 from leitstand.downtimes.downtime import Event
 from leitstand.downtimes.intake import Intake, Listeners
 from leitstand.downtimes.message import decode
-from leitstand.downtimes.tables import LEDGER, STATUSENGINE
+from leitstand.downtimes.tables import LEDGER, NEWS, STATUSENGINE
 from leitstand.store.database import Database
 from tests.conftest import TEMPLATE, Postgres, make_short_dir
 from tests.downtimes.core import body
@@ -120,7 +120,9 @@ class Scene:
 
     def intake(self, listeners: Listeners | None = None, node: str = NODE) -> Intake:
         """An intake of messages for the tables."""
-        return Intake(Applier(self.target, node), self.dead_letters, "test", listeners)
+        heralded = listeners is not None and listeners.herald is not None
+        applier = Applier(self.target, node, leaves_news=heralded)
+        return Intake(applier, self.dead_letters, "test", listeners)
 
     async def rows(self, table: str, kind: str = "host") -> list[dict[str, Any]]:
         """The rows of ``scheduleddowntimes`` or ``downtimehistory``."""
@@ -207,4 +209,4 @@ def scene_of(target: Target, letters: DeadLetters) -> Scene:
 
 async def empty(target: Target) -> None:
     """Delete all downtimes and what is known of them."""
-    await execute(target, *(f"DELETE FROM {table.name}" for table in (*STATUSENGINE, LEDGER)))
+    await execute(target, *(f"DELETE FROM {table.name}" for table in (*STATUSENGINE, LEDGER, NEWS)))

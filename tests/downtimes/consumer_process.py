@@ -10,15 +10,19 @@ import subprocess
 import sys
 from typing import Any
 
+from leitstand.app.downtime_events import DowntimeEvents
 from leitstand.downtimes import (
     Applier,
     Consumer,
     DeadLetters,
+    Herald,
     Intake,
+    Listeners,
     QueueSettings,
     make_source,
     open_target,
 )
+from leitstand.events import EventQueue
 from leitstand.logs import configure_logs
 from leitstand.store.database import Database
 from tests.downtimes.core import RabbitSide
@@ -33,8 +37,11 @@ async def consume(settings: dict[str, Any]) -> None:
         open_target(settings["database_url"]) as target,
         Database(settings["conninfo"]) as database,
     ):
-        intake = Intake(Applier(target, "core1"), DeadLetters(database), "queue")
-        await Consumer(source, intake, queue.batch).run()
+        herald = Herald(target, DowntimeEvents(database, EventQueue(database)))
+        applier = Applier(target, "core1", leaves_news=True)
+        listeners = Listeners(herald=herald)
+        intake = Intake(applier, DeadLetters(database), "queue", listeners)
+        await asyncio.gather(Consumer(source, intake, queue.batch).run(), herald.run())
 
 
 class ConsumerProcess:

@@ -1,19 +1,14 @@
 """Who is told of what: subscribers at all servers, jobs that wait for a host, the announcer."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
-from leitstand.app.downtime_events import FIELDS, NAMES, DowntimeEvents
-from leitstand.downtimes import DeadLetters, DowntimeMetrics, MonitoredHosts
+from leitstand.downtimes import DeadLetters, DowntimeMetrics, Happened, Herald, MonitoredHosts
 from leitstand.downtimes.consumer import ConsumerState
 from leitstand.downtimes.intake import Listeners
-from leitstand.downtimes.transition import Happening
-from leitstand.downtimes.views import event_payload
-from leitstand.events import EventQueue
 from leitstand.live import DOWNTIMES, Broadcast, MessageLedger
 from leitstand.store.database import Database
-from tests.downtimes.conftest import Scene, events
+from tests.downtimes.conftest import Scene
 from tests.downtimes.core import ADD, FLEXIBLE, SERVICE, START, T, body, life, message
 
 
@@ -24,9 +19,9 @@ class Notes:
         self.names: list[str] = []
         self.hosts: list[str] = []
 
-    async def announce(self, happenings: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    async def announce(self, happenings: Sequence[Happened]) -> None:
         """Note them."""
-        self.names += [f"{name} {payload['host']}" for name, payload in happenings]
+        self.names += [f"{one.name} {one.payload['host']}" for one in happenings]
 
     async def hosts_changed(self, hosts: Collection[str]) -> None:
         """Note them."""
@@ -47,7 +42,7 @@ async def test_every_valid_message_is_published_as_it_came(
 
 async def test_events_are_announced_once(scene: Scene) -> None:
     notes = Notes()
-    intake = scene.intake(Listeners(announcer=notes, jobs=notes))
+    intake = scene.intake(Listeners(herald=Herald(scene.target, notes), jobs=notes))
     bodies = [body(one) for one in life("cancelled", T)]
     await intake.take(bodies)
     await intake.take([*bodies, body(message(ADD, T, **SERVICE))])
@@ -91,18 +86,6 @@ async def test_running_downtimes_silence_places(scene: Scene) -> None:
         ("web02", "HTTP"): "downtime 42 of HTTP on web02",
     }
     assert await monitored.covering(places, T + 7200) == {}
-
-
-async def test_happenings_become_events(database: Database) -> None:
-    assert set(NAMES) == set(Happening)
-    queue = EventQueue(database)
-    (event,) = events(message(START, T, comment_data="x" * 5000))
-    payload = event_payload(event)
-    assert set(payload) == set(FIELDS)
-    await DowntimeEvents(database, queue).announce([("downtime.started", payload)] * 2)
-    async with database.connection() as connection:
-        found = await connection.execute("SELECT name, payload ->> 'host' AS host FROM events")
-        assert await found.fetchall() == [{"name": "downtime.started", "host": "web01"}] * 2
 
 
 def moment(seconds: int) -> datetime:

@@ -7,10 +7,10 @@ from tests.downtimes.upheaval import upheaval
 from tests.mariadb_server import MariaDb
 
 
-async def test_upheaval(own_mariadb: MariaDb, rabbitmq: RabbitMq, conninfo: str) -> None:
+async def test_upheaval(mariadb: MariaDb, rabbitmq: RabbitMq, conninfo: str) -> None:
     """Case 2."""
     core = rabbitmq.fresh()
-    found = await upheaval(own_mariadb, conninfo, core, downtimes=300, seed=5, share=0.4)
+    found = await upheaval(mariadb, conninfo, core, downtimes=300, seed=5, share=0.4)
     assert found.clean, found
     assert found.messages > 1200
 

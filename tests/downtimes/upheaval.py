@@ -9,13 +9,21 @@ import random
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import aio_pika
 
-from leitstand.downtimes import Applier, DeadLetters, Intake, open_target
+from leitstand.downtimes import (
+    Applier,
+    DeadLetters,
+    Happened,
+    Herald,
+    Intake,
+    Listeners,
+    open_target,
+)
 from leitstand.downtimes.hand_in import ingest
 from leitstand.store.database import Database
 from leitstand.store.schema import upgrade
@@ -42,6 +50,7 @@ class Upheaval:
     kills: int
     seconds: float
     same_rows: bool
+    same_events: bool
     planned_bad: int
     dead_letters: int
     left_in_queue: int
@@ -49,7 +58,8 @@ class Upheaval:
     @property
     def clean(self) -> bool:
         """Whether nothing was lost, doubled or left."""
-        return self.same_rows and self.dead_letters == self.planned_bad and self.left_in_queue == 0
+        same = self.same_rows and self.same_events
+        return same and self.dead_letters == self.planned_bad and self.left_in_queue == 0
 
 
 async def upheaval(
@@ -60,7 +70,7 @@ async def upheaval(
     good = [body(one) for one in play(chance, downtimes)]
     bad = list(_distinct(chance, max(3, downtimes // 100)))
     mixed = _mixed(chance, good, bad)
-    expected = await _undisturbed(mariadb.create_database("calm"), conninfo, good)
+    expected, told = await _undisturbed(mariadb.create_database("calm"), conninfo, good)
     url = mariadb.create_database("storm")
     async with open_target(url) as target:
         await target.create_tables()
@@ -74,7 +84,8 @@ async def upheaval(
             consumer.kill()
             # What a dead consumer had in its hands is in the queue again.
             left = await _unfinished(core)
-            if left == 0 or found != expected:
+            events = await _events(conninfo)
+            if (left == 0 and events == told) or found != expected:
                 break
             consumer.restart()
             await _down_to(core, 0)
@@ -84,7 +95,8 @@ async def upheaval(
     async with Database(conninfo) as database:
         letters = await DeadLetters(database).count()
     seconds = time.monotonic() - begun
-    return Upheaval(len(mixed), kills, seconds, found == expected, len(bad), letters, left)
+    same = found == expected, events == told
+    return Upheaval(len(mixed), kills, seconds, *same, len(bad), letters, left)
 
 
 async def _disturb(
@@ -102,7 +114,9 @@ async def _disturb(
         left = await _down_to(core, left - chance.randint(1, int(2 * share * messages)))
         if restarts and left < messages * restarts[0]:
             restarts.pop(0)
-            await asyncio.to_thread(_restart, mariadb)
+            with mariadb.away():
+                kills += 1
+                consumer.restart()
         consumer.restart()
         kills += 1
     return kills
@@ -117,11 +131,6 @@ async def _settled(url: str, expected: list[Any]) -> list[Any]:
             if found == expected or time.monotonic() > until:
                 return found
             await asyncio.sleep(0.2)
-
-
-def _restart(mariadb: MariaDb) -> None:
-    mariadb.stop()
-    mariadb.start()
 
 
 def _distinct(chance: random.Random, count: int) -> Iterator[bytes]:
@@ -143,12 +152,35 @@ def _mixed(chance: random.Random, good: list[bytes], bad: list[bytes]) -> list[b
     return mixed
 
 
-async def _undisturbed(url: str, conninfo: str, messages: list[bytes]) -> list[Any]:
-    """The rows that the good messages leave, in order and alone."""
+class Told:
+    """Takes events and remembers which."""
+
+    def __init__(self) -> None:
+        self.identities: list[str] = []
+
+    async def announce(self, happenings: Sequence[Happened]) -> None:
+        """Remember them."""
+        self.identities += [one.identity for one in happenings]
+
+
+async def _undisturbed(
+    url: str, conninfo: str, messages: list[bytes]
+) -> tuple[list[Any], list[str]]:
+    """The rows that the good messages leave, in order and alone, and the events."""
+    told = Told()
     async with open_target(url) as target, Database(conninfo) as database:
         await target.create_tables()
-        await ingest(messages, Intake(Applier(target, "core1"), DeadLetters(database), "calm"))
-        return [await rows(target, table) for table in TABLES]
+        applier = Applier(target, "core1", leaves_news=True)
+        listeners = Listeners(herald=Herald(target, told))
+        await ingest(messages, Intake(applier, DeadLetters(database), "calm", listeners))
+        return [await rows(target, table) for table in TABLES], told.identities
+
+
+async def _events(conninfo: str) -> list[str]:
+    """The events that were raised, in order."""
+    async with Database(conninfo) as database, database.connection() as connection:
+        found = await connection.execute("SELECT message_id FROM events ORDER BY id")
+        return [row["message_id"] for row in await found.fetchall()]
 
 
 async def _unfinished(core: RabbitSide) -> int:

@@ -42,7 +42,6 @@ from leitstand.jobs import (
     AgentMetrics,
     Agents,
     Applier,
-    HostDowntimes,
     JobLedger,
     JobMetrics,
     PruneHistory,
@@ -77,7 +76,7 @@ class Control:
     kinds: Kinds
     jobs: JobLedger
     windows: WindowLedger
-    downtimes: HostDowntimes
+    downtimes: LateHostDowntimes
     applier: Applier
     queue: Queue
     events: EventQueue

@@ -1,10 +1,14 @@
 """Leitstand's own events about downtimes: what they are called, and their way into the queue."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from leitstand.events import CatalogueEntry, EventQueue, NewEvent
 from leitstand.store.database import Database
+
+if TYPE_CHECKING:
+    from leitstand.downtimes import Happened
 
 SOURCE = "downtimes"
 
@@ -37,14 +41,28 @@ def downtime_entries() -> Iterator[CatalogueEntry]:
 
 
 class DowntimeEvents:
-    """Announces what happened to downtimes as events, which start jobs."""
+    """Announces what happened to downtimes as events, which start jobs.
+
+    A happening's identity is the event's ``message_id``: what is announced again is not stored
+    again.
+    """
 
     def __init__(self, database: Database, events: EventQueue) -> None:
         self._database = database
         self._events = events
 
-    async def announce(self, happenings: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        """Store the events, all or none."""
-        stored = [NewEvent(name, SOURCE, payload, payload["at"]) for name, payload in happenings]
+    async def announce(self, happenings: "Sequence[Happened]") -> None:
+        """Store the events, all or none. Raises DatabaseUnavailableError."""
         async with self._database.transaction() as connection:
-            await self._events.emit_in(connection, stored)
+            await self._events.emit_in(connection, [_event(one) for one in happenings])
+
+
+def _event(happened: "Happened") -> NewEvent:
+    at = happened.payload["at"]
+    return NewEvent(
+        happened.name,
+        SOURCE,
+        happened.payload,
+        None if at is None else datetime.fromisoformat(at),
+        message_id=happened.identity,
+    )

@@ -1,19 +1,21 @@
 """Puts the downtimes together: tables, dead letters, queue and whoever listens."""
 
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Coroutine, Iterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
-from leitstand.app.control import Control
+from leitstand.app.downtime_desk import Around
 from leitstand.app.downtime_events import DowntimeEvents
 from leitstand.downtimes import (
     Applier,
     Consumer,
+    Counts,
     DeadLetters,
     DowntimeMetrics,
+    Herald,
     Intake,
     Listeners,
     QueueSettings,
@@ -24,6 +26,7 @@ from leitstand.downtimes import (
     make_source,
     open_control_target,
     open_target,
+    replay,
 )
 from leitstand.errors import UnavailableError
 from leitstand.settings import Settings
@@ -35,34 +38,40 @@ log = structlog.get_logger(__name__)
 class Downtimes:
     """The downtime tables, wherever they are, and what works on them."""
 
-    control: Control
+    around: Around
     target: Target
     views: Views
     dead_letters: DeadLetters
     reaper: Reaper
+    herald: Herald
 
     def intake(self, source: str) -> Intake:
         """The way of messages from ``source`` into the tables."""
-        node_name = self.control.settings.server.node_name
+        node_name = self.around.settings.server.node_name
         listeners = Listeners(
-            broadcast=self.control.broadcast,
-            announcer=DowntimeEvents(self.control.database, self.control.events),
-            jobs=WaitingJobs(self.control.database),
+            broadcast=self.around.broadcast,
+            jobs=WaitingJobs(self.around.database),
+            herald=self.herald,
         )
-        return Intake(Applier(self.target, node_name), self.dead_letters, source, listeners)
+        applier = Applier(self.target, node_name, leaves_news=True)
+        return Intake(applier, self.dead_letters, source, listeners)
+
+    async def replay(self, letter_ids: Iterable[int]) -> Counts:
+        """Take dead letters in again, in this order. Raises NotFoundError for an unknown one."""
+        return await replay(self.dead_letters, letter_ids, self.intake)
 
 
-@asynccontextmanager
-async def open_downtimes(control: Control) -> AsyncIterator[Downtimes]:
+async def downtimes_of(around: Around) -> Downtimes:
     """The tables that the settings name; nothing is connected before it is used."""
-    async with downtime_target(control.settings, control.database.conninfo) as target:
-        yield Downtimes(
-            control,
-            target,
-            Views(target),
-            DeadLetters(control.database),
-            Reaper(target, control.settings.downtimes.reap_after),
-        )
+    target = await around.downtimes.target()
+    return Downtimes(
+        around,
+        target,
+        Views(target),
+        DeadLetters(around.database),
+        Reaper(target, around.settings.downtimes.reap_after),
+        Herald(target, DowntimeEvents(around.database, around.events)),
+    )
 
 
 def downtime_target(settings: Settings, conninfo: str) -> AbstractAsyncContextManager[Target]:
@@ -77,31 +86,30 @@ class DowntimeFeed:
 
     consumer: Consumer
     reaper: Reaper
+    herald: Herald
     metrics: DowntimeMetrics
 
     def duties(self) -> list[Coroutine[Any, Any, None]]:
         """What is to run until the server ends."""
-        return [self.consumer.run(), self.reaper.run()]
+        return [self.consumer.run(), self.reaper.run(), self.herald.run()]
 
 
-@asynccontextmanager
-async def open_feed(control: Control) -> AsyncIterator[DowntimeFeed]:
+async def make_feed(around: Around) -> DowntimeFeed:
     """The consumer of ``downtimes.source``, not yet running.
 
     What only people can mend (tables, privileges, flags of the queue) is an error now; a server
     that is away will be tried again and again.
     """
-    source = make_source(_queue(control.settings), control.database.conninfo)
-    async with open_downtimes(control) as downtimes:
-        for prepare in (downtimes.target.prepare, source.check):
-            try:
-                await prepare()
-            except UnavailableError as error:
-                log.warning("downtimes have to wait", error=error.message, detail=error.detail)
-        batch = control.settings.downtimes.batch
-        consumer = Consumer(source, downtimes.intake(source.name), batch)
-        metrics = DowntimeMetrics(consumer.state, downtimes.dead_letters)
-        yield DowntimeFeed(consumer, downtimes.reaper, metrics)
+    source = make_source(_queue(around.settings), around.database.conninfo)
+    downtimes = await downtimes_of(around)
+    for prepare in (downtimes.target.prepare, source.check):
+        try:
+            await prepare()
+        except UnavailableError as error:
+            log.warning("downtimes have to wait", error=error.message, detail=error.detail)
+    consumer = Consumer(source, downtimes.intake(source.name), around.settings.downtimes.batch)
+    metrics = DowntimeMetrics(consumer.state, downtimes.dead_letters)
+    return DowntimeFeed(consumer, downtimes.reaper, downtimes.herald, metrics)
 
 
 def _queue(settings: Settings) -> QueueSettings:

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
+from importlib import import_module
 from typing import TYPE_CHECKING, Self
 
 from leitstand.alerts import Place
@@ -12,7 +13,7 @@ from leitstand.settings import Settings
 from leitstand.store.database import Database
 
 if TYPE_CHECKING:
-    from leitstand.downtimes import MonitoredHosts
+    from leitstand.downtimes import MonitoredHosts, Target
 
 TABLE = "statusengine_host_scheduleddowntimes"
 
@@ -30,7 +31,7 @@ class LateHostDowntimes:
         self._database = database
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
-        self._hosts: MonitoredHosts | None = None
+        self._target: Target | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -48,11 +49,20 @@ class LateHostDowntimes:
         monitored = await self._monitored()
         return {} if monitored is None else await monitored.covering(places, time.time())
 
-    async def _monitored(self) -> "MonitoredHosts | None":
+    async def target(self) -> "Target":
+        """The database with the tables, for whoever needs it in any case."""
         async with self._opening:
-            if self._hosts is None and await self._are_monitored():
-                self._hosts = await self._open()
-            return self._hosts
+            if self._target is None:
+                self._target = await self._open()
+            return self._target
+
+    async def _monitored(self) -> "MonitoredHosts | None":
+        if self._target is None and not await self._are_monitored():
+            return None
+        # Imported here: see above.
+        from leitstand.downtimes import MonitoredHosts, Views  # noqa: PLC0415
+
+        return MonitoredHosts(Views(await self.target()))
 
     async def _are_monitored(self) -> bool:
         downtimes = self._settings.downtimes
@@ -65,10 +75,9 @@ class LateHostDowntimes:
             row = await found.fetchone()
         return row is not None and bool(row["there"])
 
-    async def _open(self) -> "MonitoredHosts":
-        # Imported here: see above.
-        from leitstand.app.downtime_wiring import downtime_target  # noqa: PLC0415
-        from leitstand.downtimes import MonitoredHosts, Views  # noqa: PLC0415
-
-        target = downtime_target(self._settings, self._database.conninfo)
-        return MonitoredHosts(Views(await self._stack.enter_async_context(target)))
+    async def _open(self) -> "Target":
+        # Imported here: see above; in a thread, as a server has other things to do meanwhile.
+        wiring = await asyncio.to_thread(import_module, "leitstand.app.downtime_wiring")
+        target = wiring.downtime_target(self._settings, self._database.conninfo)
+        opened: Target = await self._stack.enter_async_context(target)
+        return opened

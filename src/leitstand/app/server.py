@@ -96,7 +96,7 @@ async def _started(
     agents = Database(control.database.conninfo, pool_size=AGENT_POOL)
     desk = _agent_desk(control, server, await stack.enter_async_context(agents))
     hub = Hub(control.messages)
-    feed = await _downtime_feed(control, stack)
+    feed = await _downtime_feed(control)
     site = build_site(_site(control, server, desk, hub, feed))
     await stack.enter_async_context(serving(site, listener))
     duties = await _duties(control, server, hub)
@@ -150,14 +150,14 @@ def _agent_desk(control: Control, server: ControlServer, database: Database) -> 
     return agent_api(desk, CredentialLedger(database))
 
 
-async def _downtime_feed(control: Control, stack: AsyncExitStack) -> "DowntimeFeed | None":
-    """The consumer of downtimes, if a source is set; it ends with ``stack``."""
+async def _downtime_feed(control: Control) -> "DowntimeFeed | None":
+    """The consumer of downtimes, if a source is set."""
     if not control.settings.downtimes.source.get_secret_value():
         return None
     # Imported here: the drivers of queues and other databases take 0.5 s to load.
-    from leitstand.app.downtime_wiring import open_feed  # noqa: PLC0415
+    from leitstand.app.downtime_wiring import make_feed  # noqa: PLC0415
 
-    return await stack.enter_async_context(open_feed(control))
+    return await make_feed(control)
 
 
 def _site(

@@ -10,14 +10,14 @@ from typing import Annotated, Any, BinaryIO
 import typer
 
 from leitstand.app.control import open_control
-from leitstand.app.downtime_wiring import Downtimes, open_downtimes
+from leitstand.app.downtime_wiring import Downtimes, downtimes_of
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.output import details
 from leitstand.cli.table import Table
 from leitstand.display import moment, size
-from leitstand.downtimes import Counts, DeadLetter, Shown, ingest, replay
+from leitstand.downtimes import Counts, DeadLetter, Shown, ingest
 from leitstand.errors import NotFoundError, UsageError
 
 app = Commands("downtime", "Downtimes of a monitoring core.")
@@ -137,7 +137,7 @@ async def replay_letters(
         raise UsageError("name the letters, or say --all")
     async with _downtimes(call) as downtimes:
         ids = letter_ids or await downtimes.dead_letters.ids()
-        counts = await replay(downtimes.dead_letters, ids, downtimes.intake)
+        counts = await downtimes.replay(ids)
     return _tell(call, counts)
 
 
@@ -151,8 +151,8 @@ async def forget_letter(call: Invocation, letter_id: LetterId) -> None:
 
 @asynccontextmanager
 async def _downtimes(call: Invocation) -> AsyncIterator[Downtimes]:
-    async with open_control(call.loaded) as control, open_downtimes(control) as downtimes:
-        yield downtimes
+    async with open_control(call.loaded) as control:
+        yield await downtimes_of(control)
 
 
 @contextmanager
@@ -170,19 +170,12 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 def _tell(call: Invocation, counts: Counts) -> ExitCode:
     """Show what became of messages; some that were rejected make it a partial success."""
     ignored, rejected = counts.ignored.total(), counts.rejected.total()
-    document = {
-        "applied": counts.applied,
-        "ignored": ignored,
-        "rejected": rejected,
-        "reasons": dict(counts.rejected),
-        "ignored_reasons": dict(counts.ignored),
-    }
     pairs: list[tuple[str, Any]] = [
         ("applied", counts.applied),
         ("ignored", _with_reasons(ignored, counts.ignored)),
         ("rejected", _with_reasons(rejected, counts.rejected)),
     ]
-    call.output.show(document, details(pairs))
+    call.output.show(counts.as_dict(), details(pairs))
     return ExitCode.PARTIAL if rejected else ExitCode.DONE
 
 
@@ -199,7 +192,7 @@ def _show(call: Invocation, shown: Sequence[Shown], empty: str) -> None:
         rows.append(
             (
                 document["hostname"],
-                document.get("service_description", ""),
+                document["service_description"],
                 document["state"],
                 moment(document["actual_start_time"] or document["scheduled_start_time"]),
                 moment(document.get("actual_end_time") or document["until"]),

@@ -1,11 +1,12 @@
 """Applies events to the tables: one transaction for a batch, in the order in which they came."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from leitstand.downtimes.downtime import Event
+from leitstand.downtimes.news import Happened, add_news, happened
 from leitstand.downtimes.rows import Change
 from leitstand.downtimes.target import Opened, Target
 from leitstand.downtimes.transition import Decision, Facts, transition
@@ -24,18 +25,25 @@ class Applier:
 
     Events of one downtime are folded: its rows are written once for the whole batch. Others see
     all of the batch or nothing. Raises what ``Target.transaction`` does; then nothing has changed.
+    With ``leaves_news`` what happened is put into the outbox for a herald, with the rows or not at
+    all.
     """
 
-    def __init__(self, target: Target, node_name: str) -> None:
+    def __init__(self, target: Target, node_name: str, *, leaves_news: bool = False) -> None:
         self._target = target
         self._node_name = node_name
+        self._leaves_news = leaves_news
 
     async def apply(self, events: Sequence[Event]) -> list[Outcome]:
         """Apply the events; what was decided, in their order."""
         opened = await self._target.prepare()
         async with self._target.transaction() as connection:
             await opened.ledger.take_turn(connection)
-            return await _Batch(opened, self._node_name).apply(connection, events)
+            batch = _Batch(opened, self._node_name)
+            outcomes = await batch.apply(connection, events)
+            if self._leaves_news:
+                await add_news(connection, list(batch.news(outcomes)))
+        return outcomes
 
 
 class _Batch:
@@ -45,10 +53,11 @@ class _Batch:
         self._node_name = node_name
         self._known: dict[bytes, Facts] = {}
         self._changes: dict[bytes, Change] = {}
+        self._digests: list[bytes] = []
 
     async def apply(self, connection: AsyncConnection, events: Sequence[Event]) -> list[Outcome]:
         keys = [self._rows.key(event.downtime, self._node_name) for event in events]
-        digests = [self._ledger.digest(key) for key in keys]
+        digests = self._digests = [self._ledger.digest(key) for key in keys]
         self._changes = {
             digest: Change(key, Facts()) for digest, key in zip(digests, keys, strict=True)
         }
@@ -59,6 +68,12 @@ class _Batch:
         ]
         await self._write(connection)
         return outcomes
+
+    def news(self, outcomes: Sequence[Outcome]) -> Iterator[Happened]:
+        """What others may want to know of what was applied."""
+        for outcome, digest in zip(outcomes, self._digests, strict=True):
+            if outcome.decision.happening is not None:
+                yield happened(outcome.event, outcome.decision.happening, digest)
 
     async def _read(self, connection: AsyncConnection) -> None:
         self._known = await self._ledger.read(connection, self._changes.keys())

@@ -68,10 +68,11 @@ class DeadLetters:
         async with self._database.transaction() as connection:
             await queries.bury(connection, letters)
 
-    async def list_all(self, limit: int = 1000) -> list[DeadLetter]:
-        """The oldest ``limit`` letters, without their bodies."""
+    async def list_all(self, limit: int = 1000, after: int = 0) -> list[DeadLetter]:
+        """The oldest ``limit`` letters with numbers above ``after``, without their bodies."""
         async with self._database.connection() as connection:
-            return [_letter(row) async for row in queries.list_letters(connection, most=limit)]
+            rows = queries.list_letters(connection, most=limit, after=after)
+            return [_letter(row) async for row in rows]
 
     async def get(self, letter_id: int) -> DeadLetter:
         """One letter with its body. Raises NotFoundError."""

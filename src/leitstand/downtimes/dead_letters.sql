@@ -11,6 +11,7 @@ ON CONFLICT (source, digest) DO UPDATE SET
 SELECT
     id, source, reason, detail, length(body) AS size, deliveries, first_seen_at, last_seen_at
 FROM downtime_dead_letters
+WHERE id > :after
 ORDER BY id
 LIMIT :most;
 

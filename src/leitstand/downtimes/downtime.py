@@ -71,6 +71,19 @@ class Downtime:
         )
 
 
+class State(StrEnum):
+    """What became of a downtime, in a word."""
+
+    SCHEDULED = "scheduled"
+    RUNNING = "running"
+    OVERDUE = "overdue"
+    """Its end has passed and nobody has said that it ended; the reaper will close it."""
+    ENDED = "ended"
+    CANCELLED = "cancelled"
+    NEVER_STARTED = "never_started"
+    REAPED = "reaped"
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened to a downtime at ``timestamp`` (Unix seconds).

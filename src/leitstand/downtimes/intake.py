@@ -4,16 +4,17 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import structlog
 
 from leitstand.downtimes.applier import Applier, Outcome
 from leitstand.downtimes.dead_letters import DeadLetters
 from leitstand.downtimes.downtime import Event, Kind
-from leitstand.downtimes.listeners import NOBODY, TOPIC, Announcer, Broadcast, JobsOfHosts
+from leitstand.downtimes.herald import Herald
+from leitstand.downtimes.listeners import NOBODY, TOPIC, Broadcast, JobsOfHosts
 from leitstand.downtimes.message import Problem, Rejected, decode
 from leitstand.downtimes.target import MessageRefusedError
-from leitstand.downtimes.views import event_payload
 from leitstand.errors import LeitstandError
 
 log = structlog.get_logger(__name__)
@@ -31,6 +32,16 @@ class Counts:
     ignored: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON shape."""
+        return {
+            "applied": self.applied,
+            "ignored": self.ignored.total(),
+            "rejected": self.rejected.total(),
+            "reasons": dict(self.rejected),
+            "ignored_reasons": dict(self.ignored),
+        }
+
     def add(self, other: "Counts") -> None:
         """Add those of ``other``, which came later."""
         self.applied += other.applied
@@ -40,11 +51,11 @@ class Counts:
 
 @dataclass(frozen=True)
 class Listeners:
-    """Who is told of what."""
+    """Who is told of what; ``herald`` of what the applier leaves in the outbox."""
 
     broadcast: Broadcast = NOBODY
-    announcer: Announcer = NOBODY
     jobs: JobsOfHosts = NOBODY
+    herald: Herald | None = None
 
 
 class Intake:
@@ -114,19 +125,16 @@ class Intake:
         told = events if again else [o.event for o in outcomes if o.decision.applied]
         self._hosts_to_tell |= {e.downtime.host_name for e in told if e.downtime.kind is Kind.HOST}
         try:
-            await self._announce(outcomes)
             await self._tell_jobs()
+            await self._announce(outcomes)
         except LeitstandError as error:
             log.warning("not everybody was told of downtimes", error=error.message)
 
     async def _announce(self, outcomes: Sequence[Outcome]) -> None:
-        happenings = [
-            (outcome.decision.happening.value, event_payload(outcome.event))
-            for outcome in outcomes
-            if outcome.decision.happening is not None
-        ]
-        if happenings:
-            await self._listeners.announcer.announce(happenings)
+        """Announce at once what happened; the outbox keeps what cannot be announced now."""
+        herald = self._listeners.herald
+        if herald is not None and any(outcome.decision.happening for outcome in outcomes):
+            await herald.run_once()
 
     async def _tell_jobs(self) -> None:
         """Tell of the hosts that changed; those of attempts that failed are told again."""

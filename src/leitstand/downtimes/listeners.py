@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
+from leitstand.downtimes.news import Happened
+
 TOPIC = "statusngin_downtimes"
 """The topic under which messages are published, whatever the queue is called."""
 
@@ -17,8 +19,8 @@ class Broadcast(Protocol):
 class Announcer(Protocol):
     """Takes Leitstand's own events."""
 
-    async def announce(self, happenings: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        """Take events, each a name (``downtime.started`` and its like) and a payload."""
+    async def announce(self, happenings: Sequence[Happened]) -> None:
+        """Store them, all or none, but for those whose identity is known. Raises LeitstandError."""
 
 
 class JobsOfHosts(Protocol):
@@ -32,9 +34,6 @@ class NobodyListens:
     """For where there is nobody to tell."""
 
     async def publish_all(self, topic: str, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Nothing."""
-
-    async def announce(self, happenings: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Nothing."""
 
     async def hosts_changed(self, hosts: Collection[str]) -> None:

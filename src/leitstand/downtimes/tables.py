@@ -14,6 +14,7 @@ from sqlalchemy import (
     SmallInteger,
     String,
     Table,
+    Text,
     text,
 )
 from sqlalchemy.dialects import mysql
@@ -174,7 +175,14 @@ GATE = _table(
 )
 """One row, whose lock lets those who apply events take turns."""
 
-OWN = (LEDGER, GATE)
+NEWS = _table(
+    "leitstand_downtime_news",
+    Column("id", BigInteger, primary_key=True),
+    Column("happenings", Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb"), nullable=False),
+)
+"""What happened and has not been announced yet, several happenings a row, as JSON."""
+
+OWN = (LEDGER, GATE, NEWS)
 
 
 def is_mysql(dialect: str) -> bool:

@@ -14,7 +14,7 @@ from leitstand.downtimes.database_fault import Fault, fault_of, reason_of
 from leitstand.downtimes.layout import Layout, TablesError, missing_own, read_layout
 from leitstand.downtimes.ledger import GATE_ROW, Ledger
 from leitstand.downtimes.rows import Rows
-from leitstand.downtimes.tables import GATE, LEDGER, OWN, STATUSENGINE, is_mysql, metadata
+from leitstand.downtimes.tables import GATE, LEDGER, NEWS, OWN, STATUSENGINE, is_mysql, metadata
 from leitstand.errors import LeitstandError, UnavailableError, UsageError
 
 DEADLINE = 60.0
@@ -190,7 +190,7 @@ def _translated(error: DBAPIError) -> LeitstandError:
 
 async def _refuse_missing_privileges(connection: AsyncConnection) -> None:
     """Statements that change nothing: the server checks privileges before it looks for rows."""
-    for table in (*STATUSENGINE, LEDGER):
+    for table in (*STATUSENGINE, LEDGER, NEWS):
         column = table.columns.values()[0].name
         for statement in (
             f"INSERT INTO {table.name} SELECT * FROM {table.name} WHERE 1 = 0",  # noqa: S608

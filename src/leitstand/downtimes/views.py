@@ -3,15 +3,15 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Select, Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from leitstand.downtimes.downtime import Event, Kind, expected_end
+from leitstand.downtimes.downtime import Key, Kind, State, expected_end
 from leitstand.downtimes.ledger import Ledger
 from leitstand.downtimes.moments import moment_of
+from leitstand.downtimes.pages import Place, Wanted, beyond, page_query
 from leitstand.downtimes.rows import key_of
 from leitstand.downtimes.tables import HISTORY, OPTIONAL, SCHEDULED
 from leitstand.downtimes.target import Opened, Target
@@ -24,23 +24,7 @@ TIMES = (
     "actual_start_time",
     "actual_end_time",
 )
-AUTHOR, COMMENT = 255, 1024
-"""Characters in the columns of the tables, and in events."""
-
 FLAGS = ("is_fixed", "was_started", "was_cancelled")
-
-
-class State(StrEnum):
-    """What became of a downtime, in a word."""
-
-    SCHEDULED = "scheduled"
-    RUNNING = "running"
-    OVERDUE = "overdue"
-    """Its end has passed and nobody has said that it ended; the reaper will close it."""
-    ENDED = "ended"
-    CANCELLED = "cancelled"
-    NEVER_STARTED = "never_started"
-    REAPED = "reaped"
 
 
 @dataclass(frozen=True)
@@ -59,10 +43,11 @@ class Shown:
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON shape: the columns, and beside them kind, state and the end that is expected."""
-        shown = {name: _shown(name, value) for name, value in self.row.items()}
+        shown = {n: _shown(n, value) for n, value in self.row.items() if n != OPTIONAL}
         closed_at = self.facts.reaped_at or (self.facts.deleted and self.facts.deleted.seconds)
         return {
             "kind": self.kind.value,
+            "service_description": None,
             **shown,
             "state": self.state.value,
             "until": self.until,
@@ -118,6 +103,35 @@ class Views:
         shown = await self._read(HISTORY, now, host, service, limit)
         return sorted(shown, key=lambda one: one.row["scheduled_start_time"], reverse=True)
 
+    async def scheduled_page(
+        self, now: float, wanted: Wanted, cursor: str | None, limit: int
+    ) -> tuple[list[Shown], str | None]:
+        """Up to ``limit`` of what ``scheduled`` shows, and the cursor of what follows.
+
+        Raises UsageError for a cursor that is none.
+        """
+        return await self._page(SCHEDULED, now, wanted, Place.of_cursor(cursor), limit)
+
+    async def history_page(
+        self, now: float, wanted: Wanted, cursor: str | None, limit: int
+    ) -> tuple[list[Shown], str | None]:
+        """The same of what ``history`` shows."""
+        return await self._page(HISTORY, now, wanted, Place.of_cursor(cursor), limit)
+
+    async def between(
+        self, now: float, host: str, begin: float, end: float, limit: int = 500
+    ) -> list[Shown]:
+        """What of a host and its services lies between two times, at most ``limit``, by start.
+
+        From the history, and what is only among the scheduled since its ADD was lost.
+        """
+        wanted = Wanted(host=host, begin=begin, end=end)
+        found: dict[Key, Shown] = {}
+        for tables in (SCHEDULED, HISTORY):
+            shown, _ = await self._page(tables, now, wanted, Place(), limit)
+            found |= {key_of(one.kind, one.row): one for one in shown}
+        return sorted(found.values(), key=lambda one: one.row["scheduled_start_time"])
+
     async def status(self, now: float, host: str, service: str | None = None) -> Status:
         """The running downtimes of the host itself, or of one service on it.
 
@@ -147,6 +161,27 @@ class Views:
         async with self._target.transaction() as connection:
             query = select(table).where(table.c.hostname.in_(sorted(hosts)))
             return [dict(row) for row in (await connection.execute(query)).mappings()]
+
+    async def _page(
+        self, tables: Mapping[Kind, Table], now: float, wanted: Wanted, place: Place, limit: int
+    ) -> tuple[list[Shown], str | None]:
+        opened = await self._target.prepare()
+        newest_first = tables is HISTORY
+        found: list[Shown] = []
+        async with self._target.transaction() as connection:
+            for kind in wanted.kinds:
+                table = tables[kind]
+                conditions = wanted.conditions(table, now)
+                conditions += beyond(table, kind, place, newest_first)
+                has_usec = opened.layout.has_usec[table.name]
+                query = page_query(table, conditions, has_usec, newest_first).limit(limit + 1)
+                rows = [dict(row) for row in (await connection.execute(query)).mappings()]
+                found += await _shown_rows(connection, opened, kind, rows, now)
+        sign = -1 if newest_first else 1
+        found.sort(key=lambda one: sign * one.row["scheduled_start_time"])
+        shown = found[:limit]
+        behind = place.moved((one.kind, one.row) for one in shown)
+        return shown, behind.as_cursor() if len(found) > limit else None
 
     async def _read(
         self,
@@ -230,20 +265,3 @@ def _shown(name: str, value: Any) -> Any:  # noqa: ANN401 -- a column's value
     if name in TIMES:
         return moment_of(value)
     return bool(value) if name in FLAGS else value
-
-
-def event_payload(event: Event) -> dict[str, Any]:
-    """What Leitstand's own events say of a downtime."""
-    downtime = event.downtime
-    return {
-        "kind": downtime.kind.value,
-        "host": downtime.host_name,
-        "service": downtime.service_description or None,
-        "downtime_id": downtime.downtime_id,
-        "start": moment_of(downtime.start_time),
-        "end": moment_of(downtime.end_time),
-        "fixed": downtime.fixed,
-        "author": (downtime.author_name or "")[:AUTHOR] or None,
-        "comment": (downtime.comment_data or "")[:COMMENT] or None,
-        "at": moment_of(event.timestamp),
-    }
