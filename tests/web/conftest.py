@@ -1,5 +1,6 @@
 """The site on a database of the test's own."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from tests.web.scene import Web, web_on
 
 
 @pytest.fixture
-async def web(database: Database, tmp_path: Path) -> Web:
+async def web(database: Database, tmp_path: Path) -> AsyncIterator[Web]:
     """The whole site."""
-    return await web_on(database, tmp_path)
+    web = await web_on(database, tmp_path)
+    async with web.downtimes:
+        yield web

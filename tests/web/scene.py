@@ -14,13 +14,15 @@ from fastapi import APIRouter, FastAPI
 
 from leitstand.access import AccessLedger, Gate, Role
 from leitstand.app.core_wiring import build_core
+from leitstand.app.downtime_desk import LateDowntimeDesk
+from leitstand.app.monitored_hosts import LateHostDowntimes
 from leitstand.archive import DrillLedger
 from leitstand.events import Catalogue, EventQueue, outcome_entries
 from leitstand.events.detection import DetectionLedger
 from leitstand.events.webhooks import Hook, Intake
 from leitstand.health import Readiness
 from leitstand.jobs import Agents, JobLedger, NoDowntimes, Servers, WindowLedger, WindowSource
-from leitstand.live import Hub, MessageLedger
+from leitstand.live import Broadcast, Hub, MessageLedger
 from leitstand.metrics import OwnMetrics
 from leitstand.settings import Settings
 from leitstand.store.database import Database
@@ -34,12 +36,16 @@ OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
 
 @dataclass(frozen=True)
 class Web:
-    """The site, what it works on, and a token for each role."""
+    """The site, what it works on, and a token for each role.
+
+    Who looks at downtimes closes ``downtimes`` in the end, as the fixture ``web`` does.
+    """
 
     app: FastAPI
     scene: Scene
     controls: Controls
     tokens: dict[Role, str]
+    downtimes: LateHostDowntimes
 
     @asynccontextmanager
     async def client(
@@ -89,12 +95,13 @@ async def web_on(
     hooks: Sequence[Hook] = (),
 ) -> Web:
     """The site on a database; ``status`` takes the look that the status page shows."""
-    site = site_on(database, directory, hooks=hooks)
+    late = LateHostDowntimes(settings_on(database, directory), database)
+    site = site_on(database, directory, hooks=hooks, late=late)
     access = site.controls.access
     roles = list(Role) if with_tokens else []
     tokens = {role: (await access.create_token(role.value, role, "root"))[1] for role in roles}
     app = build_site(replace(site, status=status or site.status))
-    return Web(app, scene_on(database, directory), site.controls, tokens)
+    return Web(app, scene_on(database, directory), site.controls, tokens, late)
 
 
 def site_on(
@@ -102,9 +109,10 @@ def site_on(
     directory: Path,
     agents: APIRouter | None = None,
     hooks: Sequence[Hook] = (),
+    late: LateHostDowntimes | None = None,
 ) -> Site:
     """What the site is made of, without checks and metrics."""
-    controls = controls_on(database, directory, hooks)
+    controls = controls_on(database, directory, hooks, late)
     messages = MessageLedger(database)
     return Site(
         readiness=Readiness({}),
@@ -119,12 +127,36 @@ def site_on(
     )
 
 
-def controls_on(database: Database, directory: Path, hooks: Sequence[Hook] = ()) -> Controls:
+@dataclass(frozen=True)
+class AroundDowntimes:
+    """What of a control server downtimes need."""
+
+    settings: Settings
+    database: Database
+    downtimes: LateHostDowntimes
+    broadcast: Broadcast
+    events: EventQueue
+
+
+def desk_on(database: Database, settings: Settings, late: LateHostDowntimes) -> LateDowntimeDesk:
+    """The desk of downtimes."""
+    broadcast = Broadcast(database, MessageLedger(database))
+    around = AroundDowntimes(settings, database, late, broadcast, EventQueue(database))
+    return LateDowntimeDesk(around)
+
+
+def controls_on(
+    database: Database,
+    directory: Path,
+    hooks: Sequence[Hook] = (),
+    late: LateHostDowntimes | None = None,
+) -> Controls:
     """All that the API and the pages work on."""
     scene = scene_on(database, directory)
     access, windows = AccessLedger(database), WindowLedger(database)
     catalogue = Catalogue([*outcome_entries(), *(hook.entry() for hook in hooks)])
-    core = build_core(settings_on(database, directory), database)
+    settings = settings_on(database, directory)
+    core = build_core(settings, database)
     return Controls(
         kinds=scene.kinds,
         jobs=JobLedger(database, scene.kinds, catalogue.knows),
@@ -147,6 +179,7 @@ def controls_on(database: Database, directory: Path, hooks: Sequence[Hook] = ())
         catalogue=catalogue,
         detection=DetectionLedger(database),
         hooks=Intake(hooks, EventQueue(database)),
+        downtimes=desk_on(database, settings, late or LateHostDowntimes(settings, database)),
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from leitstand.access import Role
 from leitstand.web.api.openapi import describe, operations
+from tests.web.downtimes import some_downtimes
 from tests.web.scene import Web
 
 OPEN = {
@@ -137,6 +138,7 @@ async def busy(web: Web) -> Web:
         " RETURNING id",
         run.id,
     )
+    await some_downtimes(web)
     return web
 
 
@@ -153,6 +155,11 @@ PATHS = {
     "/api/v1/servers": "/api/v1/servers",
     "/api/v1/agents": "/api/v1/agents",
     "/api/v1/drills": "/api/v1/drills",
+    "/api/v1/downtimes": "/api/v1/downtimes",
+    "/api/v1/downtimes/history": "/api/v1/downtimes/history",
+    "/api/v1/downtimes/status?host=web01": "/api/v1/downtimes/status",
+    "/api/v1/downtimes/dead-letters": "/api/v1/downtimes/dead-letters",
+    "/api/v1/downtimes/dead-letters/1": "/api/v1/downtimes/dead-letters/{id}",
     "/api/v1/health": "/api/v1/health",
     "/api/v1/tenants": "/api/v1/tenants",
     "/api/v1/tenants/acme": "/api/v1/tenants/{slug}",

@@ -40,7 +40,11 @@ async def test_odd_content_is_escaped(odd: Web) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/runs", "/jobs", "/jobs/job", "/events", "/login", "/nothing"]
+    "path",
+    [
+        *("/", "/runs", "/jobs", "/jobs/job", "/events", "/login", "/nothing"),
+        *("/downtimes", "/downtimes/history", "/downtimes/host?name=x", "/downtimes/dead-letters"),
+    ],
 )
 async def test_pages_are_kept_strict(web: Web, path: str) -> None:
     """No script, no frame around them; their own style alone, by its digest."""

@@ -14,6 +14,7 @@ from leitstand.app.alert_wiring import apply_alert_entries, create_own_watch
 from leitstand.app.configuration_check import check_configuration
 from leitstand.app.control import Control, open_control
 from leitstand.app.core_wiring import hear_of_changes
+from leitstand.app.downtime_desk import LateDowntimeDesk
 from leitstand.app.ending import Ending
 from leitstand.app.event_wiring import offer_detection
 from leitstand.app.hook_wiring import make_intake
@@ -218,6 +219,7 @@ def site_controls(control: Control) -> Controls:
         catalogue=control.catalogue,
         detection=DetectionLedger(control.database),
         hooks=make_intake(control.settings, control.events),
+        downtimes=LateDowntimeDesk(control),
     )
 
 

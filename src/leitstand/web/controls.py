@@ -27,6 +27,7 @@ from leitstand.jobs import (
     WindowSource,
 )
 from leitstand.tenants import Provisioner, TenantLedger
+from leitstand.web.downtime_desk import DowntimeDesk
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Controls:
     catalogue: Catalogue
     detection: DetectionLedger
     hooks: Intake
+    downtimes: DowntimeDesk
 
     @property
     def records(self) -> Records:

@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from leitstand.web.api import (
     agents,
     backups,
+    downtimes,
     drills,
     events,
     groups,
@@ -36,6 +37,7 @@ def api_routes() -> APIRouter:
         agents,
         backups,
         drills,
+        downtimes,
         health,
         tenants,
         settings,
