@@ -97,7 +97,7 @@ def _document(body: bytes) -> Mapping[str, Any]:
     if len(body) > LONGEST_MESSAGE:
         _refuse(Problem.TOO_LONG, f"{len(body)} bytes, more than {LONGEST_MESSAGE}")
     try:
-        document = json.loads(wire_text(body), parse_constant=_no_number)
+        document = _JSON.decode(wire_text(body))
     except RecursionError:
         _refuse(Problem.NOT_JSON, "nested too deeply")
     except ValueError as error:
@@ -107,6 +107,9 @@ def _document(body: bytes) -> Mapping[str, Any]:
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number in JSON")
+
+
+_JSON = json.JSONDecoder(parse_constant=_no_number)
 
 
 def _event(document: object) -> Event:
@@ -123,11 +126,14 @@ def _event(document: object) -> Event:
     )
 
 
+_NESTED = frozenset((dict, list))
+
+
 def _refuse_depth(value: Mapping[str, Any] | list[Any], room: int = DEEPEST) -> None:
     if room == 0:
         _refuse(Problem.NOT_A_MESSAGE, "nested too deeply")
     for inner in value if isinstance(value, list) else value.values():
-        if isinstance(inner, dict | list):
+        if type(inner) in _NESTED:
             _refuse_depth(inner, room - 1)
 
 
