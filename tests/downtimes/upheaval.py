@@ -79,7 +79,7 @@ async def upheaval(
     consumer = ConsumerProcess(core, database_url=url, conninfo=conninfo)
     try:
         kills = await _disturb(consumer, mariadb, core, len(mixed), chance, share)
-        while True:
+        for _ in range(10):
             found = await _settled(url, expected)
             consumer.kill()
             # What a dead consumer had in its hands is in the queue again.
