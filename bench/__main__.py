@@ -3,6 +3,7 @@
 import sys
 
 from bench import (
+    aggregate,
     alerts,
     backup,
     downtimes,
@@ -24,6 +25,7 @@ PARTS = {
     "lists": lists.report,
     "latency": latency.report,
     "alerts": alerts.report,
+    "aggregate": aggregate.report,
     "live": live.report,
     "backup": backup.report,
     "verify": verify.report,

@@ -33,6 +33,25 @@ def bomb(size: int) -> Behaviour:
     return zipped(b"a_metric 1\n" * (size // 11))
 
 
+def in_pieces(body: bytes) -> Behaviour:
+    """Answers with the status line first, and then with all the rest at once."""
+
+    async def behave(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\n")
+        await asyncio.sleep(0.1)  # what a slow target does, not a wait of the test
+        writer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        await writer.drain()
+
+    return behave
+
+
+async def endless_head(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        writer.write(b"X-A: b\r\n" * 10_000)
+        await writer.drain()
+
+
 async def hang(writer: asyncio.StreamWriter) -> None:
     await asyncio.Event().wait()
 

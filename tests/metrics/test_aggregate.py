@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+import tracemalloc
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
@@ -28,6 +29,7 @@ HOSTILE: dict[str, tuple[Behaviour, Failure]] = {
     "redirect": (REDIRECT, Failure.REDIRECT),
     "bomb": (bomb(100_000_000), Failure.SIZE),
     "endless": (targets.endless, Failure.SIZE),
+    "endless-head": (targets.endless_head, Failure.TRUNCATED),
     "garbage": (targets.garbage, Failure.TRUNCATED),
     "error": (answer(b"a 1\n", status="500 Oops"), Failure.STATUS),
     "short": (answer(b"a 1\n", length=100), Failure.TRUNCATED),
@@ -91,6 +93,38 @@ async def test_fifty_hostile_modules_and_two_good_ones() -> None:
         if failure is Failure.TIMEOUT:
             assert 1.9 < duration < 3.5, name
     assert took < 4.0  # 2.5 s where nothing else works on the machine
+
+
+@pytest.mark.parametrize("name", ["bomb", "endless"])
+async def test_what_is_too_large_is_never_held(name: str) -> None:
+    """Case 2: cut off at the limit, with memory for less than twice that."""
+    limits = ScrapeLimits(30.0, 50_000, FetchLimits(8 << 20, private=True))
+    async with serving(HOSTILE[name][0]) as url:
+        tracemalloc.start()
+        try:
+            (scrape,) = await Scraper(limits).scrape_all({"web": url})
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert scrape.failure is Failure.SIZE
+    assert peak < 2 * limits.fetch.body
+
+
+async def test_our_own_names_and_a_modules_cannot_meet() -> None:
+    """Case 4: a family of ours under another type and help is another family."""
+    theirs = (
+        b"# HELP leitstand_core_up Other.\n# TYPE leitstand_core_up counter\nleitstand_core_up 7\n"
+    )
+    async with serving(answer(theirs + b"up 3\n# TYPE up gauge\n# TYPE up counter\n")) as url:
+        page = (await Aggregate(OwnMetrics([]), Registry({"web": url}), LIMITS).exposition()).body
+    names = [line.split()[2] for line in page.splitlines() if line.startswith(b"# TYPE")]
+    assert len(names) == len(set(names))
+    found = series(page)
+    assert found["leitstand_core_up", ()] == 1
+    assert b"\nleitstand_module_web_leitstand_core_up 7\n" in page
+    assert b"\nleitstand_module_web_up 3\n" in page
+    dropped = (("module", "web"), ("reason", "type"))
+    assert found["leitstand_module_scrape_dropped_total", dropped] == 1
 
 
 async def test_who_asks_at_once_shares_one_scrape() -> None:
@@ -169,6 +203,14 @@ async def test_addresses_are_looked_at_when_they_are_connected_to(host: str) -> 
         (scraped,) = await Scraper(LIMITS).scrape_all({"web": url})
     assert (refused.page, refused.failure) == (None, Failure.ADDRESS)
     assert scraped.page is not None
+
+
+async def test_a_page_that_comes_in_pieces() -> None:
+    body = b"".join(b'a{n="%d"} 1\n' % n for n in range(20_000))
+    async with serving(targets.in_pieces(body)) as url:
+        (scrape,) = await Scraper(LIMITS).scrape_all({"web": url})
+    assert scrape.page is not None
+    assert scrape.page.samples == 20_000
 
 
 async def test_what_is_not_there() -> None:

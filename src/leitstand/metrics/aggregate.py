@@ -3,14 +3,14 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 from prometheus_client.core import Metric
 
 from leitstand.errors import LeitstandError
 from leitstand.metrics.own import OwnMetrics
-from leitstand.metrics.rendering import Exposition, renamed, render, text_of
+from leitstand.metrics.rendering import Exposition, renamed, render, text_of, wants_openmetrics
 from leitstand.metrics.scraping import Scrape, ScrapeLimits, Scraper
 
 log = structlog.get_logger(__name__)
@@ -30,6 +30,8 @@ class _Gathered:
     families: list[Metric]
     scrapes: list[Scrape]
     until: float
+    shown: dict[bool, Exposition] = field(default_factory=dict)
+    """As a page, once somebody has asked for it: in OpenMetrics or not."""
 
 
 class Aggregate:
@@ -57,11 +59,12 @@ class Aggregate:
 
     async def exposition(self, accept: str = "") -> Exposition:
         """The page, in the format that ``accept`` (the header) asks for."""
-        gathered = await self._gather()
-        pages = [
-            (self._beginning(scrape), scrape.page) for scrape in gathered.scrapes if scrape.page
-        ]
-        return render(renamed(gathered.families, self._prefix), pages, accept)
+        gathered, openmetrics = await self._gather(), wants_openmetrics(accept)
+        if openmetrics not in gathered.shown:
+            pages = [(self._beginning(s), s.page) for s in gathered.scrapes if s.page]
+            families = renamed(gathered.families, self._prefix)
+            gathered.shown[openmetrics] = render(families, pages, accept)
+        return gathered.shown[openmetrics]
 
     async def look(self) -> tuple[list[Metric], bytes]:
         """All of one moment, for whoever does not show it.

@@ -1,6 +1,6 @@
 """Fetches a module's page over HTTP: bounded in time and size, by one request, from where it may.
 
-httpx takes 0.2 s to import: only what serves metrics may import this.
+httpx, of which the URLs are, takes 0.2 s to import: only what serves metrics may import this.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ import ipaddress
 import socket
 import ssl
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,19 +16,29 @@ from enum import StrEnum
 import httpx
 
 from leitstand import __version__
-from leitstand.logs import hush_revealing_libraries
 from leitstand.metrics.allowed_address import is_allowed
+from leitstand.metrics.exchange import (
+    BrokenAnswerError,
+    Exchange,
+    NoConnectionError,
+    Place,
+    exchange,
+)
 
-hush_revealing_libraries()
+HEADERS = (
+    (b"User-Agent", f"leitstand/{__version__}".encode()),
+    (b"Accept", b"text/plain;version=0.0.4"),
+    (b"Accept-Encoding", b"gzip"),
+    (b"Connection", b"close"),
+)
 
-HEADERS = {
-    "User-Agent": f"leitstand/{__version__}",
-    "Accept": "text/plain;version=0.0.4",
-    "Accept-Encoding": "gzip",
-}
+PORTS = {"http": 80, "https": 443}
 
 GZIP = 31
 """zlib's ``wbits`` for gzip."""
+
+AT_ONCE = 1 << 16
+"""Bytes that are inflated in one go."""
 
 # Of its own: names that are not answered must not hold up what else works in threads.
 _resolvers = ThreadPoolExecutor(16, "resolve")
@@ -64,37 +74,32 @@ class FetchLimits:
     private: bool
 
 
-def make_client() -> httpx.AsyncClient:
-    """A client without proxies, redirects, kept connections and timeouts of its own."""
-    return httpx.AsyncClient(
-        headers=HEADERS,
-        verify=ssl.create_default_context(),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-        timeout=None,  # noqa: S113 -- the caller's is for all of it, httpx's for each read
-        trust_env=False,
-        follow_redirects=False,
-    )
-
-
-async def fetch(client: httpx.AsyncClient, url: str, limits: FetchLimits) -> bytes:
+async def fetch(trust: ssl.SSLContext, url: str, limits: FetchLimits) -> bytes:
     """The page at the URL, inflated; the deadline is the caller's. Raises FetchError."""
-    parsed = httpx.URL(url)
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        raise FetchError(Failure.CONNECT) from None
     for address in await _addresses(parsed, limits):
-        request = client.build_request(
-            "GET",
-            parsed.copy_with(host=address),
-            headers={"Host": parsed.netloc.decode("ascii")},
-            extensions={"sni_hostname": parsed.raw_host.decode("ascii")},
+        place = Place(
+            address,
+            parsed.port or PORTS[parsed.scheme],
+            parsed.raw_host.decode("ascii"),
+            trust if parsed.scheme == "https" else None,
         )
         try:
-            return await _answer(client, request, limits)
-        except httpx.ConnectError:
+            async with exchange(place, _request(parsed)) as answer:
+                return await _page(answer, limits.body)
+        except NoConnectionError:
             continue  # the name may have another address
-        except (httpx.RemoteProtocolError, httpx.ReadError):
+        except BrokenAnswerError:
             raise FetchError(Failure.TRUNCATED) from None
-        except httpx.HTTPError:
-            break
     raise FetchError(Failure.CONNECT)
+
+
+def _request(url: httpx.URL) -> bytes:
+    headers = b"".join(b"%b: %b\r\n" % each for each in ((b"Host", url.netloc), *HEADERS))
+    return b"GET %b HTTP/1.1\r\n%b\r\n" % (url.raw_path, headers)
 
 
 async def _addresses(url: httpx.URL, limits: FetchLimits) -> list[str]:
@@ -102,7 +107,7 @@ async def _addresses(url: httpx.URL, limits: FetchLimits) -> list[str]:
     if _is_address(url.host):
         _check([url.host], limits)
         return [url.host]
-    port = url.port or (443 if url.scheme == "https" else 80)
+    port = url.port or PORTS[url.scheme]
     loop = asyncio.get_running_loop()
     try:
         found = await loop.run_in_executor(
@@ -128,39 +133,45 @@ def _check(addresses: Iterable[str], limits: FetchLimits) -> None:
         raise FetchError(Failure.ADDRESS)
 
 
-async def _answer(client: httpx.AsyncClient, request: httpx.Request, limits: FetchLimits) -> bytes:
-    response = await client.send(request, stream=True)
-    try:
-        _check_head(response)
-        body = await _body(response, limits.body)
-    finally:
-        await response.aclose()
+async def _page(answer: Exchange, limit: int) -> bytes:
+    _check_head(await answer.status(), answer.headers)
+    body = await _body(answer, limit)
     if body and not body.endswith(b"\n"):
         raise FetchError(Failure.TRUNCATED)
     return body
 
 
-def _check_head(response: httpx.Response) -> None:
-    if 300 <= response.status_code < 400:
+def _check_head(status: int, headers: Mapping[str, str]) -> None:
+    if 300 <= status < 400:
         raise FetchError(Failure.REDIRECT)
-    if response.status_code != 200:
+    if status != 200:
         raise FetchError(Failure.STATUS)
-    if response.headers.get("content-encoding", "identity") not in ("gzip", "identity"):
+    if headers.get("content-encoding", "identity") not in ("gzip", "identity"):
         raise FetchError(Failure.FORMAT)
-    if "openmetrics" in response.headers.get("content-type", ""):
+    if "openmetrics" in headers.get("content-type", ""):
         raise FetchError(Failure.FORMAT)  # its time stamps are in other units
 
 
-async def _body(response: httpx.Response, limit: int) -> bytes:
-    body, zipped = bytearray(), response.headers.get("content-encoding") == "gzip"
+async def _body(answer: Exchange, limit: int) -> bytes:
+    body, zipped = bytearray(), answer.headers.get("content-encoding") == "gzip"
     inflater = zlib.decompressobj(wbits=GZIP)
     try:
-        async for piece in response.aiter_raw():
-            body += inflater.decompress(piece, limit + 1 - len(body)) if zipped else piece
-            if len(body) > limit or inflater.unconsumed_tail:
-                raise FetchError(Failure.SIZE)
+        async for piece in answer.body():
+            for part in _inflated(inflater, piece) if zipped else (piece,):
+                body += part
+                if len(body) > limit:
+                    raise FetchError(Failure.SIZE)
     except zlib.error:
         raise FetchError(Failure.FORMAT) from None
     if zipped and not (inflater.eof and not inflater.unused_data):
         raise FetchError(Failure.TRUNCATED)
     return bytes(body)
+
+
+def _inflated(inflater: "zlib._Decompress", piece: bytes) -> Iterator[bytes]:
+    """What a piece inflates to, little by little: some kilobytes may become megabytes."""
+    part = inflater.decompress(piece, AT_ONCE)
+    yield part
+    while len(part) == AT_ONCE or inflater.unconsumed_tail:
+        part = inflater.decompress(inflater.unconsumed_tail, AT_ONCE)
+        yield part

@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.exposition import generate_latest as generate
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
-from leitstand.metrics.module_page import Family, ModulePage
+from leitstand.metrics.module_page import Heading, ModulePage
 
 OURS = "leitstand"
 """What the names of all our metrics begin with, unless ``metrics.prefix`` says otherwise."""
@@ -70,24 +70,30 @@ def renamed(families: Iterable[Metric], prefix: str) -> list[Metric]:
 def text_of(prefix: str, page: ModulePage) -> bytes:
     """The module's families in the text format."""
     beginning = prefix.encode()
-    return b"".join(_family(beginning, f.name, f.kind, f.help, f.lines) for f in page.families)
+    return b"".join(_family(beginning, each.heading, each.lines) for each in page.families)
 
 
 def _openmetrics(prefix: bytes, page: ModulePage) -> bytes:
-    names = {family.name for family in page.families}
-    return b"".join(_openmetrics_family(prefix, family, names) for family in page.families)
+    names = {family.heading.name for family in page.families}
+    return b"".join(
+        _family(
+            prefix,
+            _openmetrics_heading(family.heading, names),
+            [_in_seconds(line) for line in family.lines] if page.stamped else family.lines,
+        )
+        for family in page.families
+    )
 
 
-def _openmetrics_family(prefix: bytes, family: Family, names: set[bytes]) -> bytes:
+def _openmetrics_heading(heading: Heading, names: set[bytes]) -> Heading:
     """A counter has its name's ``_total`` in samples only; one without it is of unknown type."""
-    name, kind = family.name, family.kind
+    name, kind, text = heading
     base = name.removesuffix(b"_total")
     if kind == b"counter" and base != name and base not in names:
         name = base
     elif kind in (b"counter", b"untyped"):
         kind = b"unknown"
-    lines = [_in_seconds(line) for line in family.lines] if family.stamped else family.lines
-    return _family(prefix, name, kind, family.help.replace(b'"', b'\\"'), lines)
+    return Heading(name, kind, text.replace(b'"', b'\\"'))
 
 
 def _in_seconds(line: bytes) -> bytes:
@@ -99,7 +105,8 @@ def _in_seconds(line: bytes) -> bytes:
     return b"%b %b.%b" % (head, digits[:-3], digits[-3:])
 
 
-def _family(prefix: bytes, name: bytes, kind: bytes, text: bytes, lines: Sequence[bytes]) -> bytes:
+def _family(prefix: bytes, heading: Heading, lines: Sequence[bytes]) -> bytes:
+    name, kind, text = heading
     head = b"# HELP %b%b %b\n# TYPE %b%b %b\n" % (prefix, name, text, prefix, name, kind)
     return b"%b%b%b\n" % (head, prefix, (b"\n" + prefix).join(lines))
 

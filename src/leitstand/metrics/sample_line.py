@@ -1,4 +1,4 @@
-"""Reads one line of the Prometheus text format, and writes it as every parser takes it.
+"""Reads lines of the Prometheus text format, and writes one as every parser takes it.
 
 Names, labels and values are never touched; only blanks and a comma at the end may go.
 https://prometheus.io/docs/instrumenting/exposition_formats/
@@ -6,6 +6,7 @@ https://prometheus.io/docs/instrumenting/exposition_formats/
 
 import math
 import re
+from functools import partial
 
 _NAME = rb"[a-zA-Z_:][a-zA-Z0-9_:]*"
 _LABEL = rb"[a-zA-Z_][a-zA-Z0-9_]*"
@@ -18,18 +19,22 @@ _NUMBER = (
 )
 _ANY_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 
+VALUE = b"\xff"
+TEXT = b"\xfe"
+"""What stands for a value and for a label's text once they were cut away: no text has them."""
+
 # Prometheus gives up a page with a time stamp before 1970.
-canonical = re.compile(
-    rb"(%b)(\{%b=%b(?:,%b=%b)*\})? (%b|%b)( \d{1,18})?"
-    % (_NAME, _LABEL, _TEXT, _LABEL, _TEXT, _NUMBER, _SPECIAL)
+without_values = partial(
+    re.compile(rb" (?:%b|%b)(?: \d{1,18})?$" % (_NUMBER, _SPECIAL), re.MULTILINE).sub, VALUE
+)
+"""The lines with ``VALUE`` for the blank, value and time stamp at the end of each."""
+
+without_texts = partial(re.compile(_TEXT).sub, TEXT)
+"""Such lines with ``TEXT`` for the text of each label."""
+
+_shape = re.compile(
+    rb"(%b)(?:\{(%b=%b(?:,%b=%b)*)\})?%b" % (_NAME, _LABEL, TEXT, _LABEL, TEXT, VALUE)
 ).fullmatch
-"""Matches a line as ``normalised`` writes it: name, labels, value, time stamp with its blank."""
-
-value_and_stamp = re.compile(rb"(?:%b|%b)( \d{1,18})?" % (_NUMBER, _SPECIAL)).fullmatch
-"""Matches what follows the name and labels of such a line and the blank behind them."""
-
-label_names = re.compile(rb"(%b)=%b" % (_LABEL, _TEXT)).findall
-"""The names of the labels in a block of them."""
 
 has_bucket = re.compile(rb'[{,]le="(?:%b|%b)"' % (_NUMBER, _SPECIAL)).search
 """Whether a block of labels has a bound that is a number, as a bucket must."""
@@ -44,8 +49,22 @@ _loose = re.compile(
 _loose_label = re.compile(rb"[ \t]*(%b)[ \t]*=[ \t]*(%b)[ \t]*(,|\Z)" % (_LABEL, _TEXT)).match
 
 
+def name_in(shape: bytes) -> bytes | None:
+    """The metric's name in a line without value and texts; None if it is no sample.
+
+    That is one of which no label stands there twice, and none says what the name says.
+    """
+    match = _shape(shape)
+    if match is None:
+        return None
+    labels = (match[2] or b"").split(b",")
+    if len(set(labels)) < len(labels) or b"__name__=" + TEXT in labels:
+        return None
+    return match[1]
+
+
 def normalised(line: bytes) -> bytes | None:
-    """The line in the form that ``canonical`` matches; None for what is no sample."""
+    """The line as every parser takes it; None for what is no sample."""
     match = _loose(line)
     if match is None:
         return None
@@ -55,14 +74,6 @@ def normalised(line: bytes) -> bytes | None:
         return None
     shown = b"{%b}" % b",".join(labels) if labels else b""
     return b"%b%b %b%b" % (name, shown, value, b" " + stamp if stamp else b"")
-
-
-def distinct_labels(block: bytes) -> bool:
-    """Whether no label stands there twice, and none says what the name says."""
-    if block.count(b'="') == 1:
-        return not block.startswith(b"{__name__=")
-    names = label_names(block)
-    return len(set(names)) == len(names) and b"__name__" not in names
 
 
 def _labels(block: bytes) -> list[bytes] | None:

@@ -1,6 +1,7 @@
 """Scrapes modules, all at once, and keeps count of what went wrong with each."""
 
 import asyncio
+import ssl
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 import structlog
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from leitstand.metrics.fetching import Failure, FetchError, FetchLimits, fetch, make_client
+from leitstand.metrics.fetching import Failure, FetchError, FetchLimits, fetch
 from leitstand.metrics.module_page import Dropped, ModulePage, PageMemory, read_page
 
 log = structlog.get_logger(__name__)
@@ -44,7 +45,7 @@ class Scraper:
 
     def __init__(self, limits: ScrapeLimits) -> None:
         self._limits = limits
-        self._client = make_client()
+        self._trust = ssl.create_default_context()
         self._memories: dict[str, PageMemory] = {}
         self._failures: Counter[tuple[str, Failure]] = Counter()
         self._dropped: Counter[tuple[str, Dropped]] = Counter()
@@ -61,7 +62,7 @@ class Scraper:
         began = time.perf_counter()
         try:
             async with asyncio.timeout(self._limits.timeout):
-                body = await fetch(self._client, url, self._limits.fetch)
+                body = await fetch(self._trust, url, self._limits.fetch)
         except (TimeoutError, FetchError) as error:
             failure = error.failure if isinstance(error, FetchError) else Failure.TIMEOUT
             self._failures[module, failure] += 1
