@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -15,13 +16,16 @@ from leitstand.alerts import (
     SilenceLedger,
     SilenceSpec,
     parse_page,
+    parse_weekly,
 )
 from leitstand.errors import NotFoundError, UsageError
 from tests.alerts.scene import METRIC, NOTHING, Scene, one, page
 
+DAY = 86400
+
 
 async def test_strictly_and_only_what_passes_the_filters(scene: Scene) -> None:
-    """The threshold itself is well; labels are compared unescaped (aggregate case 10)."""
+    """Case 10: labels are compared unescaped; and the threshold itself is well."""
     strange = 'a "b" \\ c\nd'
     await scene.rule(label_filters={"mount": strange})
     found = await scene.look(
@@ -197,6 +201,49 @@ async def test_a_silence_keeps_quiet_and_then_tells(scene: Scene) -> None:
     assert [v.reason for v in muted.suppressed] == [f"silenced by {silence.id}: rack moved"]
     scene.pass_by(3600)
     assert [dict(v.labels) for v in (await scene.look(one(95, host="a"))).fired] == [{"host": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("night", "silent"),
+    [
+        # Local times of the looks; in March 02:00 to 03:00 is left out, in October it comes twice.
+        ("2026-03-29", ["03:00+02", "03:59+02"]),
+        ("2026-10-25", ["02:00+02", "02:59+02", "02:00+01", "02:59+01", "03:59+01"]),
+    ],
+)
+async def test_a_silence_that_comes_again_goes_by_the_wall_clock(
+    scene: Scene, night: str, silent: list[str]
+) -> None:
+    """Case 28: 02:00 to 04:00 in Berlin, on both days on which clocks change there."""
+    silences = SilenceLedger(scene.database)
+    weekly = {"from": "02:00", "to": "04:00", "days": "sun", "timezone": "Europe/Berlin"}
+    begin = datetime.fromisoformat("2026-01-01T00:00:00Z")
+    what = SilenceSpec("disk", {}, parse_weekly(weekly))
+    added = await silences.add(what, 366 * DAY, starts_at=begin)
+    assert added.as_dict()["weekly"] == {**weekly, "days": ["sun"]}
+    loud = {"2026-03-29": ["01:59+01", "04:00+02"], "2026-10-25": ["01:59+02", "04:00+01"]}[night]
+    await scene.rule(debounce=0)
+    looks = {datetime.fromisoformat(f"{night}T{when}:00"): when for when in (*silent, *loud)}
+    for moment, when in sorted(looks.items()):
+        scene.now = moment
+        found = await scene.look(one(95))
+        assert (len(found.fired), len(found.suppressed)) == ((0, 1) if when in silent else (1, 0))
+    scene.now = datetime.fromisoformat(f"{night}T03:30:00Z") + timedelta(days=1)
+    assert len((await scene.look(one(95))).fired) == 1
+
+
+@pytest.mark.parametrize(
+    "weekly",
+    [
+        {"from": "02:00"},
+        {"from": "02:00", "to": "02:00"},
+        {"from": "2026-01-01 02:00", "to": "2026-01-01 04:00"},
+        {"from": "02:00", "to": "04:00", "timezone": "Mars"},
+    ],
+)
+def test_times_of_the_week_that_cannot_be(weekly: dict[str, str]) -> None:
+    with pytest.raises(UsageError):
+        parse_weekly(weekly)
 
 
 async def test_silences_are_ended_and_never_for_everything(scene: Scene) -> None:

@@ -113,6 +113,26 @@ def test_silences(call: Calls, metrics: str) -> None:
     assert call("alert", "silence", "--label", "odd", code=2)["code"] == "USAGE"
 
 
+def test_silences_that_come_again(call: Calls) -> None:
+    weekly = (
+        "--from",
+        "02:00",
+        "--to",
+        "04:00",
+        "--days",
+        "sat-sun",
+        "--timezone",
+        "Europe/Berlin",
+    )
+    made = call("alert", "silence", "--rule", "disk", *weekly)
+    assert made["weekly"] == {
+        "days": ["sat", "sun"], "from": "02:00", "to": "04:00", "timezone": "Europe/Berlin",
+    }  # fmt: skip
+    assert "sat,sun 02:00-04:00 Europe/Berlin" in call.text("alert", "silences")
+    for wrong in (("--from", "02:00"), ("--days", "sun"), ("--from", "x", "--to", "04:00")):
+        assert call("alert", "silence", "--rule", "disk", *wrong, code=2)["remedy"]
+
+
 def test_notifications(call: Calls) -> None:
     sent = call("notify", "send", "log", "somebody", "--payload", '{"message": "hello"}')
     assert set(sent) >= NOTIFICATION

@@ -4,13 +4,13 @@ from leitstand.alerts.alert import Alert, AlertState, Phase
 from leitstand.alerts.alert_ledger import AlertLedger
 from leitstand.alerts.alert_metrics import AlertMetrics
 from leitstand.alerts.downtimes import NoPlaceDowntimes, Place, PlaceDowntimes
-from leitstand.alerts.evaluate_alerts import EvaluateAlerts
+from leitstand.alerts.evaluate_alerts import AlertsOffError, EvaluateAlerts, EvaluateAlertsParams
 from leitstand.alerts.evaluator import Audience, Evaluator
 from leitstand.alerts.exposition import parse_page
 from leitstand.alerts.metric_page import MetricPage, Series, page_of
 from leitstand.alerts.rule import AlertRule, AlertRuleError, AlertSpec, parse_rule
 from leitstand.alerts.rule_ledger import RuleLedger
-from leitstand.alerts.silence import Silence, SilenceSpec
+from leitstand.alerts.silence import Silence, SilenceSpec, parse_weekly
 from leitstand.alerts.silence_ledger import SilenceLedger, check_silence
 from leitstand.alerts.verdict import Evaluation, Verdict
 
@@ -22,8 +22,10 @@ __all__ = [
     "AlertRuleError",
     "AlertSpec",
     "AlertState",
+    "AlertsOffError",
     "Audience",
     "EvaluateAlerts",
+    "EvaluateAlertsParams",
     "Evaluation",
     "Evaluator",
     "MetricPage",
@@ -41,4 +43,5 @@ __all__ = [
     "page_of",
     "parse_page",
     "parse_rule",
+    "parse_weekly",
 ]

@@ -38,6 +38,7 @@ class SilenceLedger:
                 seconds=seconds,
                 reason=reason,
                 created_by=created_by,
+                weekly=None if what.weekly is None else to_jsonb(what.weekly.as_dict()),
             )
         return Silence.from_row(row)
 

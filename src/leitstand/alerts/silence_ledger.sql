@@ -1,12 +1,13 @@
 -- name: add_silence^
-INSERT INTO alert_silences (rule, matchers, starts_at, ends_at, reason, created_by)
+INSERT INTO alert_silences (rule, matchers, starts_at, ends_at, reason, created_by, weekly)
 VALUES (
     :rule,
     :matchers,
     coalesce(:starts_at, clock_timestamp()),
     coalesce(:starts_at, clock_timestamp()) + make_interval(secs => :seconds),
     :reason,
-    :created_by
+    :created_by,
+    :weekly
 )
 RETURNING *;
 

@@ -12,7 +12,13 @@ from leitstand.alerts import (
 from leitstand.app.notification_wiring import audience_of
 from leitstand.jobs import JobLedger, JobSpec
 from leitstand.notifications import Outbox
-from leitstand.protection import create_own_jobs, create_rules, default_rules, watch_specs
+from leitstand.protection import (
+    create_own_jobs,
+    create_rules,
+    default_rules,
+    remove_evaluation,
+    watch_specs,
+)
 from leitstand.settings import Settings
 from leitstand.store.database import Database
 
@@ -44,8 +50,14 @@ def own_rules(settings: Settings) -> list[AlertSpec]:
 
 
 async def create_own_watch(settings: Settings, jobs: JobLedger, rules: RuleLedger) -> None:
-    """Create the jobs that evaluate and send, and the rules about Leitstand, where missing."""
+    """Create the jobs that evaluate and send, and the rules about Leitstand, where missing.
+
+    The job that evaluates is removed if the settings do not want it, so that it is there again when
+    they do.
+    """
     await create_own_jobs(jobs, watch_jobs(settings))
+    if not settings.alerts.enabled:
+        await remove_evaluation(jobs)
     await create_rules(rules, own_rules(settings))
 
 

@@ -173,7 +173,7 @@ def _put_together(
         [
             *_executors(settings, children),
             SendNotifications(dispatcher),
-            EvaluateAlerts(evaluator, all_metrics.look),
+            EvaluateAlerts(evaluator, all_metrics.look, enabled=settings.alerts.enabled),
             PruneHistory([queue, events, outbox, evaluator.alerts], settings.history.keep_days),
             *third_party_executors(),
         ]

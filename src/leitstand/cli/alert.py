@@ -16,6 +16,7 @@ from leitstand.alerts import (
     check_silence,
     parse_page,
     parse_rule,
+    parse_weekly,
 )
 from leitstand.app.control import Control, open_control
 from leitstand.app.rule_deletion import delete_rule
@@ -26,6 +27,7 @@ from leitstand.cli.table import Table
 from leitstand.display import moment
 from leitstand.duration import format_duration, parse_duration
 from leitstand.errors import UsageError
+from leitstand.jobs import WeeklyWindow
 
 app = Commands("alert", "Alerts: rules, what fires, acknowledgements and silences.")
 
@@ -187,14 +189,27 @@ async def silence(
     call: Invocation,
     rule: Annotated[str | None, typer.Option("--rule", help="Only alerts of this rule.")] = None,
     labels: Labels = None,
-    time: Annotated[str, typer.Option("--for", metavar="TIME", help="How long.")] = "1h",
+    time: Annotated[
+        str | None,
+        typer.Option("--for", metavar="TIME", help="How long: 1h, a year with --from and --to."),
+    ] = None,
+    begin: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help='Only from then, such as "02:00",')
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="to then.")] = None,
+    days: Annotated[
+        str | None, typer.Option("--days", help='Days on which it begins, such as "mon-fri,sun".')
+    ] = None,
+    timezone: Annotated[str, typer.Option("--timezone", help="The zone of these times.")] = "UTC",
     reason: Annotated[str, typer.Option("--reason", help="What it is for.")] = "",
     preview: Annotated[
         bool, typer.Option("--preview", help="Only list the active alerts that it would cover.")
     ] = False,
 ) -> None:
-    """Have nobody told for a time that these alerts fire."""
-    what, seconds = SilenceSpec(rule, read_labels(labels)), parse_duration(time)
+    """Have nobody told for a time, once or again and again, that these alerts fire."""
+    weekly = _weekly(begin, end, days, timezone)
+    what = SilenceSpec(rule, read_labels(labels), weekly)
+    seconds = parse_duration(time or ("1h" if weekly is None else "365d"))
     check_silence(what)
     async with open_control(call.loaded) as control:
         covered = await _covered(control, what)
@@ -216,9 +231,9 @@ async def list_silences(
     """List the silences."""
     async with open_control(call.loaded) as control:
         silences = await control.evaluator.silences.list_all(ended=ended)
-    columns = ("id", "covers", "from (UTC)", "until (UTC)", "reason", "by")
+    columns = ("id", "covers", "from (UTC)", "until (UTC)", "only", "reason", "by")
     rows = [
-        (s.id, _covers(s), moment(s.starts_at), moment(s.ends_at), s.reason, s.created_by)
+        (s.id, _covers(s), moment(s.starts_at), moment(s.ends_at), _only(s), s.reason, s.created_by)
         for s in silences
     ]
     call.output.show([s.as_dict() for s in silences], Table(columns, rows, empty="No silences."))
@@ -275,6 +290,22 @@ def _pairs(labels: Mapping[str, str]) -> str:
 def _covers(silence: Silence) -> str:
     rule = [f"rule {silence.what.rule}"] if silence.what.rule else []
     return ", ".join([*rule, *filter(None, [_pairs(silence.what.matchers)])])
+
+
+def _weekly(
+    begin: str | None, end: str | None, days: str | None, timezone: str
+) -> WeeklyWindow | None:
+    if begin is None and end is None:
+        if days is not None:
+            raise UsageError("--days needs times", remedy="Write --from 02:00 --to 04:00, too.")
+        return None
+    if begin is None or end is None:
+        raise UsageError("--from and --to belong together", remedy="Write both.")
+    return parse_weekly({"from": begin, "to": end, "days": days or (), "timezone": timezone})
+
+
+def _only(silence: Silence) -> str:
+    return "" if silence.what.weekly is None else str(silence.what.weekly)
 
 
 def _verdict_row(verdict: Verdict) -> tuple[object, ...]:

@@ -80,9 +80,7 @@ async def delete(call: Invocation, name: Name) -> None:
 def _opening(window: Window) -> str:
     if isinstance(window.opening, DatedWindow):
         return f"{moment(window.opening.start)} to {moment(window.opening.end)} UTC"
-    shown = window.as_dict()
-    days = "daily" if len(shown["days"]) == 7 else ",".join(shown["days"])
-    return f"{days} {shown['from']}-{shown['to']} {shown['timezone']}"
+    return str(window.opening)
 
 
 def _concerns(window: Window) -> str:

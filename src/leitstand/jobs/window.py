@@ -72,6 +72,21 @@ class WeeklyWindow:
                 return moment
         return None
 
+    def as_dict(self) -> dict[str, Any]:
+        """Days, times and zone as people write them."""
+        return {
+            "days": [day.name.lower() for day in sorted(self.days)],
+            "from": f"{self.start:%H:%M}",
+            "to": f"{self.end:%H:%M}" if self.end != time() else "24:00",
+            "timezone": self.zone.key,
+        }
+
+    def __str__(self) -> str:
+        """``mon,tue 02:00-04:00 Europe/Berlin``."""
+        shown = self.as_dict()
+        days = "daily" if len(self.days) == len(Weekday) else ",".join(shown["days"])
+        return f"{days} {shown['from']}-{shown['to']} {shown['timezone']}"
+
     def _candidates(self, t: datetime) -> Iterator[datetime]:
         """Moments after ``t``, in order, among which are all at which it can open or close.
 
@@ -113,6 +128,10 @@ class DatedWindow:
         """Its start or its end, whichever is the first after ``t``."""
         return next((moment for moment in (self.start, self.end) if moment > t), None)
 
+    def as_dict(self) -> dict[str, Any]:
+        """In the form of a weekly window, without days."""
+        return {"days": [], "from": self.start, "to": self.end, "timezone": "UTC"}
+
 
 @dataclass(frozen=True)
 class Window:
@@ -140,21 +159,10 @@ class Window:
         """The window's JSON shape; without ``managed`` it is what a ``[[window]]`` holds."""
         return {
             "name": self.name,
-            **_opening_as_dict(self.opening),
+            **self.opening.as_dict(),
             "jobs": sorted(self.jobs),
             "tags": sorted(self.tags),
             "hosts": sorted(self.hosts),
             "reason": self.reason,
             "managed": self.managed,
         }
-
-
-def _opening_as_dict(opening: WeeklyWindow | DatedWindow) -> dict[str, Any]:
-    if isinstance(opening, DatedWindow):
-        return {"days": [], "from": opening.start, "to": opening.end, "timezone": "UTC"}
-    return {
-        "days": [day.name.lower() for day in sorted(opening.days)],
-        "from": f"{opening.start:%H:%M}",
-        "to": f"{opening.end:%H:%M}" if opening.end != time() else "24:00",
-        "timezone": opening.zone.key,
-    }

@@ -21,6 +21,7 @@ from leitstand.protection.watch import (
     default_rules,
     refuse_rule_deletion,
     refuse_watch_deletion,
+    remove_evaluation,
     watch_specs,
 )
 
@@ -44,5 +45,6 @@ __all__ = [
     "refuse_deletion",
     "refuse_rule_deletion",
     "refuse_watch_deletion",
+    "remove_evaluation",
     "watch_specs",
 ]

@@ -7,8 +7,8 @@ import structlog
 
 from leitstand.alerts import AlertSpec, RuleLedger, parse_rule
 from leitstand.duration import format_duration
-from leitstand.errors import ConflictError
-from leitstand.jobs import JobSpec, Misfire, Overlap, Retry, WindowPolicy
+from leitstand.errors import ConflictError, LeitstandError
+from leitstand.jobs import JobLedger, JobSpec, Misfire, Overlap, Retry, WindowPolicy
 
 log = structlog.get_logger(__name__)
 
@@ -70,6 +70,79 @@ RULES: tuple[Mapping[str, Any], ...] = (
         "description": "No backup has ever passed a restore drill: none is proven.",
     },
     {
+        "name": "self-objective-broken",
+        "metric_name": "backup_postgres_objective_breached",
+        "comparison": "gt",
+        "threshold": 0,
+        "for": 2 * HOUR,
+        "description": "A promise of [objectives] is broken: `leitstand doctor` says how.",
+    },
+    {
+        "name": "self-test-failed",
+        "metric_name": "backup_postgres_selftest_last_success",
+        "comparison": "lt",
+        "threshold": 1,
+        "for": 2 * HOUR,
+        "description": "The checker of backups did not find planted damage, or was never tried.",
+    },
+    {
+        "name": "self-test-overdue",
+        "metric_name": "backup_postgres_selftest_age_seconds",
+        "comparison": "gt",
+        "threshold": 9 * DAY,
+        "description": "The checker of backups was not tried for nine days.",
+    },
+    {
+        "name": "self-objects-overdue",
+        "metric_name": "backup_objects_age_seconds",
+        "comparison": "gt",
+        "threshold": 8 * DAY,
+        "description": "The newest complete snapshot of objects is more than eight days old.",
+    },
+    {
+        "name": "self-objects-check-overdue",
+        "metric_name": "backup_objects_checked_age_seconds",
+        "comparison": "gt",
+        "threshold": 35 * DAY,
+        "description": "The backups of objects were not checked for 35 days.",
+    },
+    {
+        "name": "self-objects-drill-overdue",
+        "metric_name": "backup_objects_drilled_age_seconds",
+        "comparison": "gt",
+        "threshold": 35 * DAY,
+        "description": "No snapshot of objects has passed a restore drill for 35 days.",
+    },
+    {
+        "name": "self-reconcile-missing",
+        "metric_name": "storage_reconcile_objects",
+        "label_filters": {"sort": "missing"},
+        "comparison": "gt",
+        "threshold": 0,
+        "description": "Objects are gone that rows name: the last reconciliation lists them.",
+    },
+    {
+        "name": "self-reconcile-incomplete",
+        "metric_name": "storage_reconcile_complete",
+        "comparison": "lt",
+        "threshold": 1,
+        "description": "The last reconciliation did not see the whole store.",
+    },
+    {
+        "name": "self-reconcile-overdue",
+        "metric_name": "storage_reconcile_age_seconds",
+        "comparison": "gt",
+        "threshold": 35 * DAY,
+        "description": "Objects and rows were not compared for 35 days.",
+    },
+    {
+        "name": "self-scrub-overdue",
+        "metric_name": "storage_scrub_age_seconds",
+        "comparison": "gt",
+        "threshold": 35 * DAY,
+        "description": "No objects were read again for 35 days.",
+    },
+    {
         "name": "self-clock-ahead",
         "metric_name": "leitstand_core_server_clock_skew_seconds",
         "comparison": "gt",
@@ -99,9 +172,12 @@ RULES: tuple[Mapping[str, Any], ...] = (
         "description": "Messages to people failed for good: `leitstand notify list`.",
     },
 )
-"""What is wrong with Leitstand itself. That runs fail is told by the end of the run."""
+"""What is wrong with Leitstand itself. That runs fail is told by the end of the run.
 
-OF_BACKUPS = ("self-backup", "self-verify", "self-drill")
+What is not done at all (no objects, no scrubs) has no series, and its rules say nothing.
+"""
+
+OF_BACKUPS = ("self-backup", "self-verify", "self-drill", "self-objective", "self-test")
 """How the names of those begin that mean something while Leitstand backs itself up."""
 
 
@@ -130,6 +206,18 @@ def default_rules(*, backups: bool) -> list[AlertSpec]:
     common = {"recipient": "default", "repeat": DAY}
     wanted = (r for r in RULES if backups or not r["name"].startswith(OF_BACKUPS))
     return [parse_rule({**common, **rule}) for rule in wanted]
+
+
+async def remove_evaluation(jobs: JobLedger) -> None:
+    """Remove the job that evaluates, if there is one; a run that is active stays, and its job."""
+    if EVALUATE not in {job.name for job in await jobs.list_all()}:
+        return
+    try:
+        await jobs.delete(EVALUATE)
+    except LeitstandError as error:  # it refuses to evaluate when it runs
+        log.warning("a job stays though alerts are off", job=EVALUATE, error=error.message)
+    else:
+        log.info("alerts are off: a job is removed", job=EVALUATE)
 
 
 def refuse_watch_deletion(name: str, specs: Sequence[JobSpec]) -> None:

@@ -76,6 +76,7 @@ CREATE TABLE public.alert_silences (
     reason text DEFAULT ''::text NOT NULL,
     created_by text DEFAULT ''::text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    weekly jsonb,
     CONSTRAINT alert_silences_check CHECK ((starts_at < ends_at)),
     CONSTRAINT alert_silences_check1 CHECK (((rule IS NOT NULL) OR (matchers <> '{}'::jsonb)))
 );
