@@ -9,6 +9,7 @@ import pytest
 
 from leitstand.access import Role
 from tests.conftest import Postgres
+from tests.tenants.registered import register
 from tests.web.scene import Web
 
 
@@ -76,8 +77,10 @@ async def test_of_fifty_with_the_same_version_one_writes(web: Web) -> None:
     assert [each["version"] for each in history] == [1, 2, 3]
 
 
-async def test_scopes(web: Web) -> None:
+async def test_scopes(web: Web, conninfo: str) -> None:
     path = "/api/v1/settings/k"
+    assert (await web.call("PUT", f"{path}?scope=acme", json={"value": 1})).status_code == 404
+    await register(conninfo, "acme")
     await web.call("PUT", path, json={"value": "all"})
     await web.call("PUT", f"{path}?scope=acme", json={"value": ["own"]})
     for tenant, value in (("acme", ["own"]), ("other", "all")):

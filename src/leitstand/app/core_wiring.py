@@ -30,8 +30,8 @@ class Core:
 
 def build_core(settings: Settings, database: Database) -> Core:
     """All of it on one database."""
-    setting_ledger, flag_ledger = SettingLedger(database), FlagLedger(database)
-    tenants = TenantLedger(database)
+    tenants, flag_ledger = TenantLedger(database), FlagLedger(database)
+    setting_ledger = SettingLedger(database, tenants.find)
     flags = Flags(flag_ledger, flag_memory(settings), settings.cache.flags)
     return Core(
         setting_ledger=setting_ledger,

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from leitstand.app.control import open_control
+from leitstand.app.control import Control, open_control
 from leitstand.cli.commands import Commands
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
-from leitstand.configuration import GLOBAL, Expected, Setting
+from leitstand.configuration import GLOBAL, Expected, Setting, UnknownSettingError
 from leitstand.display import moment
 from leitstand.errors import UsageError
 
@@ -50,7 +50,11 @@ async def set_value(
 async def get(call: Invocation, key: Key, tenant: Tenant = None) -> None:
     """Show the value in exactly one scope."""
     async with open_control(call.loaded) as control:
-        setting = await control.core.configuration.get(key, _scope(tenant))
+        try:
+            setting = await control.core.configuration.get(key, _scope(tenant))
+        except UnknownSettingError:
+            await _find(control, tenant)
+            raise
     call.output.show(setting.as_dict(), _shown(setting.value))
 
 
@@ -58,6 +62,7 @@ async def get(call: Invocation, key: Key, tenant: Tenant = None) -> None:
 async def resolve(call: Invocation, key: Key, tenant: Tenant = None) -> None:
     """Show the value that holds for a tenant: its own, or else the global one."""
     async with open_control(call.loaded) as control:
+        await _find(control, tenant)
         setting = await control.core.configuration.resolve(key, tenant)
     call.output.show(setting.as_dict(), _shown(setting.value))
 
@@ -66,7 +71,11 @@ async def resolve(call: Invocation, key: Key, tenant: Tenant = None) -> None:
 async def history(call: Invocation, key: Key, tenant: Tenant = None) -> None:
     """Show all versions of a value, the oldest first."""
     async with open_control(call.loaded) as control:
-        versions = await control.core.setting_ledger.history(key, _scope(tenant))
+        try:
+            versions = await control.core.setting_ledger.history(key, _scope(tenant))
+        except UnknownSettingError:
+            await _find(control, tenant)
+            raise
     _show(call, versions)
 
 
@@ -80,6 +89,12 @@ async def list_settings(call: Invocation) -> None:
 
 def _scope(tenant: str | None) -> str:
     return GLOBAL if tenant is None else tenant
+
+
+async def _find(control: Control, tenant: str | None) -> None:
+    """Raise UnknownTenantError for a slug that no tenant has."""
+    if tenant is not None:
+        await control.core.tenants.find(tenant)
 
 
 def _show(call: Invocation, settings: Sequence[Setting]) -> None:

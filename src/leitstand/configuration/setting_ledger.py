@@ -1,5 +1,7 @@
 """The ledger of settings: the only code that reads and writes settings and setting_history."""
 
+from collections.abc import Awaitable, Callable
+
 from leitstand.configuration.setting import (
     GLOBAL,
     Expected,
@@ -19,11 +21,19 @@ CHANNEL = "leitstand_settings"
 queries = load_queries(__file__)
 
 
-class SettingLedger:
-    """Settings by key and scope. Nothing is cached here."""
+FindTenant = Callable[[str], Awaitable[object]]
+"""Raises an error that says so if there is no tenant of this slug."""
 
-    def __init__(self, database: Database) -> None:
+
+class SettingLedger:
+    """Settings by key and scope. Nothing is cached here.
+
+    With ``find_tenant`` a value is set only for tenants that it finds.
+    """
+
+    def __init__(self, database: Database, find_tenant: FindTenant | None = None) -> None:
         self._database = database
+        self._find_tenant = find_tenant
 
     async def save(
         self,
@@ -37,10 +47,12 @@ class SettingLedger:
         """Set the value and note it in the history; all servers are told.
 
         Concurrent writers get consecutive versions. If it is not the version that is ``expected``,
-        nothing is written: VersionConflictError. Raises SettingKeyError, SettingScopeError and
-        SettingValueError.
+        nothing is written: VersionConflictError. Raises SettingKeyError, SettingScopeError,
+        SettingValueError, and what ``find_tenant`` raises.
         """
         check_place(key, scope)
+        if scope != GLOBAL and self._find_tenant is not None:
+            await self._find_tenant(scope)
         text = written(value)
         async with self._database.connection() as connection:
             row = await queries.save(
