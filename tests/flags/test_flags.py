@@ -18,6 +18,8 @@ from leitstand.flags import (
     FlagTargetError,
     Reason,
 )
+from leitstand.health import Readiness
+from leitstand.health.checks import flags_fresh
 from leitstand.store.database import Database
 from tests.conftest import TEMPLATE, Postgres
 
@@ -96,6 +98,14 @@ async def test_the_last_known_state_survives_outage_and_restart(
         assert {(a.value, a.reason, a.stale) for a in answers} == {(True, Reason.STALE, True)}
         (age,) = await FlagMetrics(flags).collect()
         assert [sample.value for sample in age.samples] == [5.0]
+        readiness = Readiness({"flags": flags_fresh(flags.age, 5.0)})
+        assert (await readiness.report()).as_dict()["checks"] == {"flags": {"ok": True}}
+        clock.now += 56.0
+        warned = await readiness.report()
+        assert warned.ready
+        assert warned.as_dict()["checks"] == {
+            "flags": {"ok": True, "warning": "feature flags are as known 61 s ago"}
+        }
 
         restarted = Flags(ledger, memory, 5.0, clock)
         assert await restarted.is_enabled("f", "acme")
@@ -105,6 +115,9 @@ async def test_the_last_known_state_survives_outage_and_restart(
         assert not await blank.is_enabled("f", "acme")
         (age,) = await FlagMetrics(blank).collect()
         assert age.samples == []
+        unread = await Readiness({"flags": flags_fresh(blank.age, 5.0)}).report()
+        assert unread.ready
+        assert unread.checks["flags"].warning
 
         await asyncio.to_thread(own_postgres.start)
         clock.now += 1.0

@@ -28,7 +28,7 @@ from leitstand.events.detection import DetectionLedger
 from leitstand.events.webhooks import WebhookMetrics
 from leitstand.flags import FlagMetrics
 from leitstand.health import Check, Readiness
-from leitstand.health.checks import loop_alive, room_for_backups
+from leitstand.health.checks import flags_fresh, loop_alive, room_for_backups
 from leitstand.jobs import (
     AgentDesk,
     ControlServer,
@@ -174,6 +174,7 @@ def _site(
         "queue": control.queue.readable,
         "loop": loop_alive(lambda: server.passes.last_completed, settings.loop.tick),
         "backup_room": room_for_backups(settings.backup.postgres.directory),
+        "flags": flags_fresh(control.core.flags.age, settings.cache.flags),
     }
     controls = site_controls(control)
     control.metrics.add(

@@ -68,7 +68,10 @@ def _document(answer: IO[bytes]) -> dict[str, Any]:
 
 def _show(call: Invocation, well: bool, document: dict[str, Any]) -> ExitCode:
     checks = document.get("checks", {})
-    rows = [(name, "ok" if c["ok"] else "failed", c.get("error", "")) for name, c in checks.items()]
+    rows = [
+        (name, "ok" if c["ok"] else "failed", c.get("error") or c.get("warning", ""))
+        for name, c in checks.items()
+    ]
     table = [Table(("check", "state", "problem"), rows)] if rows else []
     call.output.show(document, f"Leitstand is {document['status'].replace('_', ' ')}.", *table)
     return ExitCode.DONE if well else ExitCode.FAILURE

@@ -3,17 +3,23 @@
 import asyncio
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from leitstand.errors import LeitstandError
-from leitstand.health.readiness import Check
+from leitstand.health.readiness import AttentionError, Check
 
 LOOP_TICKS = 3
 """Ticks without a complete pass after which the loop counts as dead."""
 
 ROOM = 1 << 30
 """Bytes that must be free where backups go."""
+
+STALE_LIFETIMES = 12
+"""Lifetimes after which what is remembered of the feature flags counts as old."""
+
+STALE_AT_LEAST = 60.0
+"""Seconds that it may be old in any case."""
 
 
 class NotReadyError(LeitstandError):
@@ -29,6 +35,19 @@ def loop_alive(last_completed: Callable[[], float], tick: float) -> Check:
         age = time.monotonic() - last_completed()
         if age > LOOP_TICKS * tick:
             raise NotReadyError(f"the last complete pass was {age:.0f} s ago")
+
+    return check
+
+
+def flags_fresh(age: Callable[[], Awaitable[float | None]], lifetime: float) -> Check:
+    """The flags were read lately (``age`` in seconds); old ones are answered, with a warning."""
+
+    async def check() -> None:
+        seconds = await age()
+        if seconds is None:
+            raise AttentionError("feature flags are as known from before the start, or off")
+        if seconds > max(STALE_LIFETIMES * lifetime, STALE_AT_LEAST):
+            raise AttentionError(f"feature flags are as known {seconds:.0f} s ago")
 
     return check
 

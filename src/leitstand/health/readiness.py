@@ -12,22 +12,31 @@ from leitstand.errors import LeitstandError
 log = structlog.get_logger(__name__)
 
 Check = Callable[[], Awaitable[None]]
-"""Returns when all is well; raises a LeitstandError that says what is not."""
+"""Returns when all is well; raises a LeitstandError that says what is not, or an AttentionError."""
 
 CHECK_TIMEOUT = 2.0
 """Seconds that one check may take before it counts as failed."""
 
 
+class AttentionError(LeitstandError):
+    """What was checked does its work, but somebody should look at it."""
+
+    code = "ATTENTION"
+
+
 @dataclass(frozen=True)
 class CheckResult:
-    """How one check went; ``error`` is fit for outsiders: no credentials, no addresses."""
+    """How one check went; the texts are fit for outsiders: no credentials, no addresses."""
 
     ok: bool
     error: str | None = None
+    warning: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """``{"ok": true}`` or ``{"ok": false, "error": "…"}``."""
-        return {"ok": True} if self.ok else {"ok": False, "error": self.error}
+        """``{"ok": true}``, with a ``warning`` or not, or ``{"ok": false, "error": "…"}``."""
+        if not self.ok:
+            return {"ok": False, "error": self.error}
+        return {"ok": True} if self.warning is None else {"ok": True, "warning": self.warning}
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,8 @@ class Readiness:
                 await self._checks[name]()
         except TimeoutError:
             return CheckResult(False, f"no answer within {self._timeout:g} s")
+        except AttentionError as warning:
+            return CheckResult(True, warning=warning.message)
         except LeitstandError as error:
             return CheckResult(False, error.message)
         except Exception:  # a fault in a check is a failed check; its text may name credentials

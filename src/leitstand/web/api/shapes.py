@@ -296,10 +296,11 @@ class DrillShape(BaseModel):
 
 
 class CheckShape(BaseModel):
-    """How a readiness check went; ``error`` stands there only where it did not go well."""
+    """How a readiness check went: ``error`` if not well, a ``warning`` now and then if well."""
 
     ok: bool
     error: str | None = None
+    warning: str | None = None
 
 
 class HealthShape(BaseModel):
