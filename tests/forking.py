@@ -1,12 +1,16 @@
 """A helper process that forks workers on request, so that killing one costs no start of Python."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,6 +28,26 @@ def serve(work: Callable[[str], str]) -> None:
         print(pid, flush=True)
         if os.waitpid(pid, 0)[1] != 0:
             print(flush=True)
+
+
+def die_after(number: int) -> None:
+    """In a worker: kill this process right after statement ``number``; 0: before the first.
+
+    A transaction that the statement belongs to is not committed then.
+    """
+    execute, done = psycopg.AsyncCursor.execute, 0
+
+    async def counting(self: Any, *arguments: Any, **options: Any) -> Any:
+        nonlocal done
+        if number == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = await execute(self, *arguments, **options)
+        done += 1
+        if done == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    psycopg.AsyncCursor.execute = counting  # type: ignore[method-assign]
 
 
 class Forker:

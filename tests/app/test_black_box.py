@@ -20,6 +20,7 @@ from leitstand.store.embedded import embedded_server
 from leitstand.store.reachable import reachable_binaries
 from tests.app.installation import Installation, free_port
 from tests.conftest import make_short_dir
+from tests.metrics.promtool import promtool_says
 
 OPTIONS = {"listen_addresses": "", "fsync": "off"}
 
@@ -134,7 +135,9 @@ def test_http(served: Installation) -> None:
     assert "self-full" in fetch(served, "/", token)
     assert "self-full" in fetch(served, "/api/v1/jobs", token)
     assert "self-full" in page_after_login(served.run("token", "login").out.strip())
-    families = {f.name: f for f in text_string_to_metric_families(fetch(served, "/metrics"))}
+    metrics = fetch(served, "/metrics")
+    assert promtool_says(metrics.encode()) == ""
+    families = {f.name: f for f in text_string_to_metric_families(metrics)}
     assert families["restore_drill_last_success"].samples[0].labels == {"kind": "database"}
     assert families["restore_drill_last_success"].samples[0].value == 1
     up = families["leitstand_core_source_up"].samples

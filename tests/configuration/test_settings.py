@@ -1,6 +1,9 @@
 """Settings on a real database: versions without gaps, history, scopes, caches."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -26,6 +29,7 @@ from leitstand.errors import UsageError
 from leitstand.settings import Settings
 from leitstand.store.database import Database, DatabaseUnavailableError
 from tests.conftest import TEMPLATE, Postgres
+from tests.forking import ROOT
 from tests.jobs.scene import eventually
 
 
@@ -63,6 +67,17 @@ async def test_a_hundred_writers_at_once(pools: list[Database]) -> None:
     assert history == sorted(done, key=lambda setting: setting.version)
     assert await ledgers[0].find("k") == history[-1]
     assert [s.changed_at for s in history] == sorted(s.changed_at for s in history)
+
+
+def test_commands_that_set_one_key_at_once(conninfo: str) -> None:
+    """As processes, the short form of ``python -m tests.configuration.campaign``."""
+    command = [sys.executable, "-m", "tests.configuration.campaign", conninfo]
+    environment = {**os.environ, "WRITERS": "8"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "8 succeeded, versions 1 to 8, no gap" in done.stdout, done.stderr
+    assert done.returncode == 0
 
 
 async def test_fifty_that_expect_the_same_version(pools: list[Database]) -> None:

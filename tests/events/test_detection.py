@@ -4,10 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from leitstand.events.detection import DetectionLedger
 from leitstand.events.detection import detection as detection_module
-from tests.events.log_scene import ERROR, FAILED, LOGIN, NAMES, LogScene
+from leitstand.store.database import Database
+from tests.conftest import Postgres
+from tests.events import conftest
+from tests.events.log_scene import ERROR, FAILED, LOGIN, NAMES, LogScene, log_scene
+from tests.jobs.scene import eventually
 
 
 @pytest.fixture
@@ -56,6 +61,33 @@ async def test_what_is_there_at_the_beginning_is_old(log: LogScene) -> None:
     await log.log("Login: new")
     await log.detect()
     assert await log.messages() == ["Login: new"]
+
+
+async def test_many_old_rows_cost_a_look_at_an_index(
+    database: Database, postgres: Postgres
+) -> None:
+    """Core case 69: the first run tells nothing, and never reads the table."""
+    name = f"log_{next(conftest.numbers)}"
+    postgres.create_database(name)
+    log = await log_scene(database, postgres.conninfo(name), postgres.conninfo(name))
+    await log.execute(
+        f"INSERT INTO {log.table.table} (log_type, log_message)"
+        " SELECT 'auth', 'Login: old' FROM generate_series(1, 200000)",
+        f"ANALYZE {log.table.table}",
+    )
+    assert sum((await log.detect()).emitted.values()) == 0
+
+    async def looked() -> tuple[int, int] | None:
+        query = (
+            "SELECT coalesce(idx_scan, 0), coalesce(idx_tup_fetch, 0) + seq_tup_read"
+            f" FROM pg_stat_user_tables WHERE relname = '{log.table.table}'"
+        )
+        async with log.engine.connect() as connection:
+            scans, rows = (await connection.execute(text(query))).one()
+        return (scans, rows) if scans else None  # the server counts a moment later
+
+    assert (await eventually(looked))[1] < 100
+    assert await log.messages() == []
 
 
 async def test_a_flood_is_worked_off_over_several_runs(log: LogScene) -> None:
@@ -156,7 +188,7 @@ async def test_a_table_that_is_gone_for_a_while(log: LogScene) -> None:
 
 
 async def test_messages_of_any_length_and_kind(log: LogScene) -> None:
-    """250 characters, one more, and none cut in two; a megabyte; what is no text."""
+    """Core case 70: 250 characters, one more, and none cut in two; a megabyte; what is no text."""
     await log.detect()
     base = "Login: " + "x" * 242
     texts = {

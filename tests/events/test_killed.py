@@ -11,7 +11,7 @@ KILLS = 5
 
 
 async def test_a_backlog_survives_kills(database: Database, conninfo: str, tmp_path: Path) -> None:
-    """Cases 6, 15 and 20."""
+    """Cases 6, 15 and 20 (core: 68)."""
     log = await log_on_sqlite(database, tmp_path)
     aftermath = await kill_amid_backlog(log, conninfo, ROWS, KILLS)
     assert aftermath.told == [f"Login: {number}" for number in range(ROWS)]

@@ -12,7 +12,7 @@ def log(shared_log: LogScene) -> LogScene:
 
 
 async def test_a_lower_number_that_is_committed_later(log: LogScene) -> None:
-    """Cases 1, 2, 4 and 13: it is waited for as long as it is on its way, then told once."""
+    """Cases 1, 2, 4 and 13 (core: 63): it is waited for while it is on its way, then told once."""
     await log.detect()
     async with log.open_transaction("Login: slow") as slow:
         await log.log("Login: fast")

@@ -16,6 +16,7 @@ from leitstand.notifications import (
     DeliveryError,
     Dispatcher,
     Message,
+    NotificationMetrics,
     Outbox,
     RetryPolicy,
     Status,
@@ -99,6 +100,29 @@ def test_retry_after_is_seconds_or_a_date() -> None:
     assert caught.value.retry_after == 120
 
 
+@pytest.mark.parametrize(
+    ("asked", "least", "most"), [("120", 119, 145), ("99999", 3599, 4321), ("-5", 0, 1)]
+)
+async def test_a_pause_that_is_asked_for_is_kept(
+    server: WebServer, database: Database, asked: str, least: float, most: float
+) -> None:
+    """Case 36: not before its time, an hour at most, and then delivered."""
+    url = server.says("/hook", "429 Too Many", Retry_After=asked)
+    outbox = Outbox(database)
+    office = PostOffice({Transport.WEBHOOK: WebhookSender()}, {})
+    dispatcher = Dispatcher(outbox, office.deliver, RetryPolicy(back_off=0.5, outage_back_off=0.5))
+    one = await outbox.enqueue("webhook", url, {"n": 1})
+    assert await dispatcher.process_due() == Tally(retried=1)
+    due = await outbox.next_due()
+    assert due is not None
+    assert least < due < most
+    server.says("/hook")
+    async with database.connection() as connection:
+        await connection.execute("UPDATE notifications SET next_attempt_at = now()")
+    assert await dispatcher.process_due() == Tally(sent=1)
+    assert (await outbox.get(one)).attempts == 2
+
+
 async def test_a_receiver_that_fails_for_a_while_gets_each_once(
     server: WebServer, database: Database
 ) -> None:
@@ -133,12 +157,13 @@ async def test_a_receiver_that_fails_for_a_while_gets_each_once(
 async def test_no_secret_of_the_url_is_in_an_error(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Case 44: password, token in the path, token in the query; at the level debug, too."""
+    """Case 44: password, tokens in path and query; in logs at debug, and in metrics."""
     caplog.set_level("DEBUG")
     url = "http://user:hunter22@127.0.0.1:9/hooks/T0K3NPATH?key=QU3RYTOK"
     outbox = Outbox(database)
     office = PostOffice({Transport.WEBHOOK: WebhookSender()}, {})
     one = await outbox.enqueue("webhook", url)
     assert await Dispatcher(outbox, office.deliver).process_due() == Tally(retried=1)
-    seen = f"{(await outbox.get(one)).as_dict()}{caplog.text}"
+    measured = await NotificationMetrics(outbox).collect()
+    seen = f"{(await outbox.get(one)).as_dict()}{caplog.text}{measured}"
     assert [secret for secret in ("hunter22", "T0K3NPATH", "QU3RYTOK") if secret in seen] == []

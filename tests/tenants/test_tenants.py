@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,7 +24,7 @@ from leitstand.tenants import (
 )
 from tests.conftest import Postgres
 from tests.forking import forker
-from tests.jobs.scene import eventually
+from tests.tenants.campaign import Scene, campaign, databases
 
 
 @pytest.fixture
@@ -52,14 +51,6 @@ def provisioner(ledger: TenantLedger, conninfo: str, prefix: str) -> Provisioner
 def administrator(postgres: Postgres) -> Iterator["psycopg.Connection[tuple[str]]"]:
     with psycopg.connect(postgres.conninfo(), autocommit=True) as connection:
         yield connection
-
-
-def databases(postgres: Postgres, prefix: str) -> set[str]:
-    """The databases of tenants, complete or not."""
-    query = "SELECT datname FROM pg_database WHERE starts_with(datname, %s)"
-    with administrator(postgres) as connection:
-        found = {row[0] for row in connection.execute(query, (prefix,)).fetchall()}
-        return found | {row[0] for row in connection.execute(query, ("leitstand_new_",)).fetchall()}
 
 
 async def test_a_tenant_has_a_database_until_it_is_deleted(
@@ -189,16 +180,6 @@ async def test_a_deletion_waits_and_lets_nobody_in_meanwhile(
     assert databases(postgres, prefix) == set()
 
 
-async def mended(provisioner: Provisioner, ledger: TenantLedger) -> None:
-    """Repair until nothing is unfinished: a statement of the killed may still be at work."""
-
-    async def finished() -> bool | None:
-        await provisioner.repair()
-        return not await ledger.list_unfinished() or None
-
-    await eventually(finished)
-
-
 @pytest.mark.parametrize("action", ["provision", "delete"])
 async def test_killed_after_every_statement(
     provisioner: Provisioner,
@@ -210,14 +191,15 @@ async def test_killed_after_every_statement(
 ) -> None:
     """Registry and databases agree after the repair, wherever it was killed."""
     with forker("tests.tenants.killed", conninfo, prefix) as helper:
+        scene = Scene(provisioner, ledger, postgres, prefix, helper)
         for number in range(60):
             if action == "delete" and "acme" not in {t.slug for t in await ledger.list_all()}:
                 await provisioner.provision("acme", "A")
             await asyncio.to_thread(helper.start, f"{action} acme {number}")
             complete = (await asyncio.to_thread(helper.end)).strip() == "done"
-            await mended(provisioner, ledger)
+            await scene.mended()
+            await scene.check()
             tenants = await ledger.list_all()
-            assert databases(postgres, prefix) == {tenant.database for tenant in tenants}, number
             if complete:
                 assert number > 5
                 assert len(tenants) == (1 if action == "provision" else 0)
@@ -230,17 +212,7 @@ async def test_killed_after_every_statement(
 async def test_killed_at_any_time(
     provisioner: Provisioner, ledger: TenantLedger, conninfo: str, postgres: Postgres, prefix: str
 ) -> None:
-    """In the middle of statements, too."""
-    chance = random.Random(4)
+    """In the middle of statements, too: the short form of ``python -m tests.tenants.campaign``."""
     with forker("tests.tenants.killed", conninfo, prefix) as helper:
-        began = time.monotonic()
-        await asyncio.to_thread(helper.start, "provision first 999")
-        await asyncio.to_thread(helper.end)
-        whole = time.monotonic() - began
-        for number in range(8):
-            pid = await asyncio.to_thread(helper.start, f"provision t{number} 999")
-            await asyncio.to_thread(helper.kill_after, pid, chance.uniform(0, whole))
-        await mended(provisioner, ledger)
-    names = {tenant.database for tenant in await ledger.list_all()}
-    assert databases(postgres, prefix) == names
-    assert f"{prefix}first" in names
+        scene = Scene(provisioner, ledger, postgres, prefix, helper)
+        await campaign(scene, 6, random.Random(4))

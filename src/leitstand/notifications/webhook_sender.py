@@ -31,16 +31,20 @@ SOON_BETTER = (408, 425, 429)
 class WebhookSender:
     """The channel ``webhook``. The id (``webhook-id``) is stable over retries; see the docs."""
 
+    def __init__(self) -> None:
+        self._trust: ssl.SSLContext | None = None
+
     async def send(self, message: Message) -> None:
         """POST the message; returns on a status from 200 to 299."""
         body = json_text(document(message)).encode()
-        trust = await asyncio.to_thread(ssl.create_default_context)
+        if self._trust is None:  # all certificates of the system, which takes a while
+            self._trust = await asyncio.to_thread(ssl.create_default_context)
         headers = {"Content-Type": "application/json", "User-Agent": f"leitstand/{__version__}"}
         try:
             # No timeout, no redirects: the dispatcher's deadline is for all of it, httpx's for each
             # read, and nobody has agreed to the place that a redirect leads to.
             async with httpx.AsyncClient(
-                verify=trust,
+                verify=self._trust,
                 timeout=None,  # noqa: S113 -- see above
                 trust_env=False,
             ) as client:
