@@ -12,6 +12,8 @@ import sys
 import time
 from contextlib import redirect_stderr, redirect_stdout
 
+import leitstand.app.control
+import leitstand.cli.setting  # noqa: F401 -- imported here, they need not be in each process
 from leitstand.cli.main import run
 from leitstand.configuration import SettingLedger
 from leitstand.store.database import Database

@@ -66,7 +66,7 @@ async def test_what_is_there_at_the_beginning_is_old(log: LogScene) -> None:
 async def test_many_old_rows_cost_a_look_at_an_index(
     database: Database, postgres: Postgres
 ) -> None:
-    """Core case 69: the first run tells nothing, and never reads the table."""
+    """Core case 69: the first run tells nothing, and looks at some of the last rows alone."""
     name = f"log_{next(conftest.numbers)}"
     postgres.create_database(name)
     log = await log_scene(database, postgres.conninfo(name), postgres.conninfo(name))
@@ -86,7 +86,7 @@ async def test_many_old_rows_cost_a_look_at_an_index(
             scans, rows = (await connection.execute(text(query))).one()
         return (scans, rows) if scans else None  # the server counts a moment later
 
-    assert (await eventually(looked))[1] < 100
+    assert (await eventually(looked))[1] <= 1000
     assert await log.messages() == []
 
 
