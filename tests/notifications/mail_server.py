@@ -29,19 +29,26 @@ class MailServer:
         """What was taken."""
         return [_parsed(raw) for raw in self.raw]
 
+
+class _Handler:
+    """What aiosmtpd calls, which looks at every attribute for each connection."""
+
+    def __init__(self, kept: MailServer) -> None:
+        self._kept = kept
+
     async def handle_RCPT(  # noqa: N802 -- aiosmtpd's name
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
-        if refusal := self.refusals.get(address):
+        if refusal := self._kept.refusals.get(address):
             return refusal
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
         assert isinstance(envelope.content, bytes)
-        self.raw.append(envelope.content)
-        self.encrypted.append(session.ssl is not None)
-        if self.silent_after_data():
+        self._kept.raw.append(envelope.content)
+        self._kept.encrypted.append(session.ssl is not None)
+        if self._kept.silent_after_data():
             await asyncio.Event().wait()
         return "250 taken"
 
@@ -63,10 +70,11 @@ async def mail_server(
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(CERTIFICATE, CERTIFICATES / "key.pem")
     connections: list[SMTP] = []
+    handler = _Handler(kept)
     loop = asyncio.get_running_loop()
 
     def connected() -> SMTP:
-        connection = SMTP(kept, tls_context=context, hostname="mail.test", loop=loop)
+        connection = SMTP(handler, tls_context=context, hostname="mail.test", loop=loop)
         connections.append(connection)
         return connection
 

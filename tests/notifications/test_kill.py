@@ -6,7 +6,7 @@ from leitstand.notifications import Status
 from leitstand.store.database import Database
 from tests.notifications.campaign import campaign
 
-ROWS, KILLS = 300, 4
+ROWS, KILLS = 200, 3
 
 
 async def test_none_is_lost_and_only_what_was_in_flight_is_repeated(database: Database) -> None:
