@@ -10,8 +10,7 @@ from leitstand.events.detection import DetectionLedger
 from leitstand.events.detection import detection as detection_module
 from leitstand.store.database import Database
 from tests.conftest import Postgres
-from tests.events import conftest
-from tests.events.log_scene import ERROR, FAILED, LOGIN, NAMES, LogScene, log_scene
+from tests.events.log_scene import ERROR, FAILED, LOGIN, NAMES, LogScene, log_on_postgres
 from tests.jobs.scene import eventually
 
 
@@ -67,9 +66,7 @@ async def test_many_old_rows_cost_a_look_at_an_index(
     database: Database, postgres: Postgres
 ) -> None:
     """Core case 69: the first run tells nothing, and looks at some of the last rows alone."""
-    name = f"log_{next(conftest.numbers)}"
-    postgres.create_database(name)
-    log = await log_scene(database, postgres.conninfo(name), postgres.conninfo(name))
+    log = await log_on_postgres(database, postgres)
     await log.execute(
         f"INSERT INTO {log.table.table} (log_type, log_message)"
         " SELECT 'auth', 'Login: old' FROM generate_series(1, 200000)",
