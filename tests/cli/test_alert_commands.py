@@ -159,3 +159,22 @@ def test_the_secrets_of_a_url_are_not_listed(call: Calls) -> None:
     call("notify", "send", "apprise", "tgram://123456:TOKEN/chat")
     assert "TOKEN" not in json.dumps(call("notify", "list"))
     assert "TOKEN" not in call.text("notify", "list")
+
+
+def test_contacts_are_listed_and_tested(call: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+    contact = [{"name": "chat", "url": "https://hooks.example/T0/hidden"}]
+    monkeypatch.setenv("LEITSTAND_CONTACT", json.dumps(contact))
+    assert "hidden" not in call.text("notify", "contacts")
+    assert [each["name"] for each in call("notify", "contacts")] == ["chat", "default", "log"]
+    (sent,) = call("notify", "test", "chat")
+    assert (sent["channel"], sent["recipient"], sent["status"]) == ("webhook", "chat", "pending")
+    assert call("notify", "test", "caht", code=1)["code"] == "NOT_FOUND"
+
+
+def test_all_that_failed_are_tried_again(call: Calls) -> None:
+    call("notify", "send", "email", "nobody")
+    call("notify", "process", code=1)
+    assert call("notify", "retry", "--all") == {"retried": 1}
+    assert [each["status"] for each in call("notify", "list")] == ["pending"]
+    assert call("notify", "retry", code=2)["code"] == "USAGE"
+    assert call("notify", "retry", "1", "--all", code=2)["code"] == "USAGE"

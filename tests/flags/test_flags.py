@@ -16,6 +16,7 @@ from leitstand.flags import (
     FlagRolloutError,
     Flags,
     FlagTargetError,
+    FlagVersionError,
     Reason,
 )
 from leitstand.health import Readiness
@@ -36,17 +37,66 @@ class Clock:
 
 async def test_changes_touch_only_what_they_name(database: Database) -> None:
     ledger = FlagLedger(database)
-    assert await ledger.change("f", FlagChange()) == Flag("f")
+    assert (await ledger.change("f", FlagChange())).flag == Flag("f")
     await ledger.change("f", FlagChange(rollout_percentage=30))
     await ledger.change("f", FlagChange(target_tenants=frozenset({"acme", "münchen"})))
     flag = await ledger.change("f", FlagChange(enabled=True))
-    assert flag == Flag("f", True, 30, frozenset({"acme", "münchen"}))
+    assert flag.flag == Flag("f", True, 30, frozenset({"acme", "münchen"}))
     cleared = await ledger.change("f", FlagChange(enabled=False, target_tenants=frozenset()))
-    assert cleared == Flag("f", False, 30)
-    assert await ledger.list_all() == [cleared]
+    assert cleared.flag == Flag("f", False, 30)
+    assert await ledger.list_all() == [cleared.flag]
     await ledger.delete("f")
     with pytest.raises(NotFoundError):
         await ledger.delete("f")
+
+
+async def test_each_change_is_a_version_in_the_history(database: Database) -> None:
+    ledger = FlagLedger(database)
+    first = await ledger.change("f", FlagChange(enabled=True), changed_by="ann", expected=0)
+    for stale in (0, first.version + 99):
+        with pytest.raises(FlagVersionError):
+            await ledger.change("f", FlagChange(enabled=False), expected=stale)
+    await ledger.change("f", FlagChange(rollout_percentage=5), changed_by="ben")
+    with pytest.raises(FlagVersionError):
+        await ledger.delete("f", expected=first.version)
+    await ledger.delete("f", changed_by="cem")
+    again = await ledger.change("f", FlagChange(), changed_by="dora")
+    history = await ledger.history("f")
+    assert [(v.changed_by, v.deleted) for v in history] == [
+        ("dora", False),
+        ("cem", True),
+        ("ben", False),
+        ("ann", False),
+    ]
+    versions = [each.version for each in history]
+    assert versions == sorted(set(versions), reverse=True)
+    assert history[0] == again == await ledger.find("f")
+    assert await ledger.history("f", before=versions[2]) == [first]
+    with pytest.raises(NotFoundError):
+        await ledger.history("g")
+
+
+async def test_targets_join_and_leave_however_many_at_once(database: Database) -> None:
+    ledger = FlagLedger(database)
+    names = [f"t{n}" for n in range(8)]
+    joining = (ledger.change("f", FlagChange(added=frozenset({name}))) for name in names)
+    await asyncio.gather(*joining)
+    assert (await ledger.find("f")).flag.target_tenants == set(names)
+    change = FlagChange(
+        target_tenants=frozenset("ab"), removed=frozenset("bt"), added=frozenset("c")
+    )
+    assert (await ledger.change("f", change)).flag.target_tenants == {"a", "c"}
+
+
+async def test_of_many_with_the_same_version_one_writes(database: Database) -> None:
+    ledger = FlagLedger(database)
+    for expected in (0, None):
+        known = expected if expected == 0 else (await ledger.find("f")).version
+        changes = (
+            ledger.change("f", FlagChange(rollout_percentage=n), expected=known) for n in range(8)
+        )
+        done = await asyncio.gather(*changes, return_exceptions=True)
+        assert sorted(isinstance(each, FlagVersionError) for each in done) == [False] + [True] * 7
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,14 @@ import psycopg
 from fastapi import APIRouter, FastAPI
 
 from leitstand.access import AccessLedger, Gate, Role
+from leitstand.alerts import MetricPage, NoPlaceDowntimes
+from leitstand.app.alert_wiring import make_evaluator
+from leitstand.app.archive_wiring import object_archive
 from leitstand.app.core_wiring import build_core
 from leitstand.app.downtime_desk import LateDowntimeDesk
 from leitstand.app.monitored_hosts import LateHostDowntimes
-from leitstand.archive import DrillLedger
+from leitstand.app.notification_wiring import address_book, make_outbox, notify_rules
+from leitstand.archive import DrillLedger, ProofReport, sealed
 from leitstand.events import Catalogue, EventQueue, outcome_entries
 from leitstand.events.detection import DetectionLedger
 from leitstand.events.webhooks import Hook, Intake
@@ -24,9 +28,11 @@ from leitstand.health import Readiness
 from leitstand.jobs import Agents, JobLedger, NoDowntimes, Servers, WindowLedger, WindowSource
 from leitstand.live import Broadcast, Hub, MessageLedger
 from leitstand.metrics import OwnMetrics
+from leitstand.modules import CredentialLedger, ModuleLedger
 from leitstand.settings import Settings
 from leitstand.store.database import Database
 from leitstand.web import Controls, Site, Status, build_site
+from tests.alerts.scene import page
 from tests.jobs.scene import Scene, scene_on
 
 HOST = "http://localhost:8080"
@@ -157,6 +163,8 @@ def controls_on(
     catalogue = Catalogue([*outcome_entries(), *(hook.entry() for hook in hooks)])
     settings = settings_on(database, directory)
     core = build_core(settings, database)
+    outbox = make_outbox(settings, database)
+    evaluator = make_evaluator(settings, database, outbox, NoPlaceDowntimes())
     return Controls(
         kinds=scene.kinds,
         jobs=JobLedger(database, scene.kinds, catalogue.knows),
@@ -166,6 +174,17 @@ def controls_on(
         windows=windows,
         window_source=WindowSource(windows, NoDowntimes()),
         drills=DrillLedger(database),
+        outbox=evaluator.outbox,
+        contacts=address_book(settings),
+        notify_rules=notify_rules(settings),
+        evaluator=evaluator,
+        metrics_now=metrics_now,
+        delete_rule=evaluator.rules.delete,
+        objects=object_archive(settings, database),
+        prove=no_proof,
+        flag_ledger=core.flag_ledger,
+        modules=ModuleLedger(database),
+        credentials=CredentialLedger(database),
         access=access,
         backups=directory / "backups",
         save_job=scene.jobs.save,
@@ -190,9 +209,24 @@ def settings_on(database: Database, directory: Path) -> Settings:
         {
             "server": {"data_dir": directory},
             "cache": {"configuration": 0, "flags": 0},
+            "backup": {"objects": {"repository": str(directory / "objects")}},
+            "contact": [{"name": "chat", "url": "https://hooks.example/T0/secret"}],
+            "notifications": {"recipients": ["ops@example.org", "chat"]},
+            "notify": [{"jobs": ["n*"], "recipients": ["default", "https://hooks.example/s"]}],
             "tenants": {"database_prefix": f"{prefix}_w_", "delete_after": 0},
         }
     )
+
+
+async def metrics_now() -> MetricPage:
+    """Two disks, of which one is too full."""
+    series = [(95.0, {"host": "db1", "path": '/a"b'}), (10.0, {"host": "db2", "path": "/"})]
+    return page(*series)
+
+
+async def no_proof() -> dict[str, Any]:
+    """A report that says nothing."""
+    return sealed(ProofReport(datetime.now(UTC), "host", "1", ()).as_dict(), "")
 
 
 async def look(controls: Controls) -> Status:

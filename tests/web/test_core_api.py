@@ -77,6 +77,15 @@ async def test_of_fifty_with_the_same_version_one_writes(web: Web) -> None:
     assert [each["version"] for each in history] == [1, 2, 3]
 
 
+async def test_a_key_may_have_parts(web: Web) -> None:
+    path = "/api/v1/settings/mail/sender"
+    made = (await web.call("PUT", path, json={"value": "ops@x"})).json()
+    assert made["key"] == "mail/sender"
+    assert (await web.get(path)).json() == made
+    assert (await web.get(f"{path}/resolved")).json() == made
+    assert (await web.get(f"{path}/history")).json()["items"] == [made]
+
+
 async def test_scopes(web: Web, conninfo: str) -> None:
     path = "/api/v1/settings/k"
     assert (await web.call("PUT", f"{path}?scope=acme", json={"value": 1})).status_code == 404

@@ -7,8 +7,9 @@ import pytest
 
 from leitstand.access import Role
 from leitstand.web.api.openapi import describe, operations
+from tests.alerts.scene import METRIC
 from tests.web.downtimes import some_downtimes
-from tests.web.scene import Web
+from tests.web.scene import Web, metrics_now
 
 OPEN = {
     ("GET", "/livez"),
@@ -22,8 +23,16 @@ OPEN = {
 }
 """What asks for no role, or decides by itself."""
 
-MAKING = (("POST", "/api/v1/tenants"),)
-"""Where a POST makes what only administrators make."""
+MAKING = (
+    ("POST", "/api/v1/tenants"),
+    ("POST", "/api/v1/notifications"),
+    ("POST", "/api/v1/modules/{name}/credentials"),
+    ("POST", "/api/v1/modules/{name}/activate"),
+    ("POST", "/api/v1/modules/{name}/deactivate"),
+    ("POST", "/settings/flags/{key}/on"),
+    ("POST", "/settings/flags/{key}/off"),
+)
+"""Where a POST does what only administrators do."""
 
 DOCUMENT = describe()
 
@@ -129,6 +138,16 @@ async def busy(web: Web) -> Web:
     await web.scene.rows(
         "INSERT INTO detectors (source, event, checkpoint) VALUES ('log', 'e', 1) RETURNING event"
     )
+    await web.call("PUT", "/api/v1/flags/f", json={"target_tenants": ["acme"]})
+    module = {"version": "1", "required_flags": ["f"]}
+    await web.call("PUT", "/api/v1/modules/shop", json=module)
+    await web.call("POST", "/api/v1/modules/shop/credentials")
+    rule = {"metric_name": METRIC, "comparison": "gt", "threshold": 90, "recipient": "log"}
+    filtered = {**rule, "label_filters": {"host": "db1"}}
+    await web.call("PUT", "/api/v1/alert-rules/full", json=filtered)
+    await web.controls.evaluator.evaluate(await metrics_now())
+    silence = {"rule": "full", "matchers": {"host": "db1"}, "duration": "1h"}
+    await web.call("POST", "/api/v1/silences", json=silence)
     run = await web.scene.queue.request("job")
     await web.scene.rows(
         "INSERT INTO run_logs (run_id, text) VALUES (%s, 'x') RETURNING id", run.id
@@ -174,6 +193,24 @@ PATHS = {
     "/api/v1/events/listeners": "/api/v1/events/listeners",
     "/api/v1/sources": "/api/v1/sources",
     "/api/v1/sources/log/resets": "/api/v1/sources/{name}/resets",
+    "/api/v1/alerts": "/api/v1/alerts",
+    "/api/v1/alerts/1": "/api/v1/alerts/{id}",
+    "/api/v1/alert-rules": "/api/v1/alert-rules",
+    "/api/v1/alert-rules/full": "/api/v1/alert-rules/{name}",
+    "/api/v1/silences": "/api/v1/silences",
+    "/api/v1/silences/1": "/api/v1/silences/{id}",
+    "/api/v1/notifications": "/api/v1/notifications",
+    "/api/v1/notifications/1": "/api/v1/notifications/{id}",
+    "/api/v1/contacts": "/api/v1/contacts",
+    "/api/v1/notify-rules": "/api/v1/notify-rules",
+    "/api/v1/flags": "/api/v1/flags",
+    "/api/v1/flags/f": "/api/v1/flags/{key}",
+    "/api/v1/flags/f/evaluation?tenant=acme": "/api/v1/flags/{key}/evaluation",
+    "/api/v1/flags/f/history": "/api/v1/flags/{key}/history",
+    "/api/v1/modules": "/api/v1/modules",
+    "/api/v1/modules/shop": "/api/v1/modules/{name}",
+    "/api/v1/modules/shop/active": "/api/v1/modules/{name}/active",
+    "/api/v1/modules/shop/credentials": "/api/v1/modules/{name}/credentials",
 }
 
 

@@ -1,12 +1,13 @@
 """Alerts: rules over metrics, and what becomes of the series that violate them."""
 
-from leitstand.alerts.alert import Alert, AlertState, Phase
+from leitstand.alerts.alert import Alert, AlertFilter, AlertState, Phase
 from leitstand.alerts.alert_ledger import AlertLedger
 from leitstand.alerts.alert_metrics import AlertMetrics
 from leitstand.alerts.downtimes import NoPlaceDowntimes, Place, PlaceDowntimes
 from leitstand.alerts.evaluate_alerts import AlertsOffError, EvaluateAlerts, EvaluateAlertsParams
 from leitstand.alerts.evaluator import Audience, Evaluator
 from leitstand.alerts.exposition import parse_page
+from leitstand.alerts.label_pairs import read_labels, written_labels
 from leitstand.alerts.metric_page import MetricPage, Series, page_of
 from leitstand.alerts.rule import AlertRule, AlertRuleError, AlertSpec, parse_rule
 from leitstand.alerts.rule_ledger import RuleLedger
@@ -16,6 +17,7 @@ from leitstand.alerts.verdict import Evaluation, Verdict
 
 __all__ = [
     "Alert",
+    "AlertFilter",
     "AlertLedger",
     "AlertMetrics",
     "AlertRule",
@@ -44,4 +46,6 @@ __all__ = [
     "parse_page",
     "parse_rule",
     "parse_weekly",
+    "read_labels",
+    "written_labels",
 ]

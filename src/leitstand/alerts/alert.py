@@ -1,7 +1,7 @@
 """An alert: what is known of one series of one rule."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
@@ -53,6 +53,15 @@ class Known(NamedTuple):
 
     version: int
     state: AlertState
+
+
+@dataclass(frozen=True)
+class AlertFilter:
+    """Which alerts somebody asks for; ``rule`` is a name or an id, labels stand unescaped."""
+
+    phases: Collection[Phase] = (Phase.PENDING, Phase.FIRING)
+    rule: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,15 @@ from typing import Any
 
 from psycopg.rows import tuple_row
 
-from leitstand.alerts.alert import PHASES, Alert, AlertState, Known, Phase
+from leitstand.alerts.alert import PHASES, Alert, AlertFilter, AlertState, Known, Phase
+from leitstand.alerts.silence import SilenceSpec
 from leitstand.errors import NotFoundError
 from leitstand.store.database import Connection, Database, load_queries
-from leitstand.store.jsonb import json_text
+from leitstand.store.jsonb import json_text, to_jsonb
 
 queries = load_queries(__file__)
+
+SEE = "See `leitstand alert active`."
 
 AlertKey = tuple[int, str]
 """Rule id and fingerprint."""
@@ -110,14 +113,42 @@ class AlertLedger:
         async with self._database.connection() as connection:
             return [Alert.from_row(row) async for row in queries.active(connection)]
 
+    async def covered_by(self, what: SilenceSpec) -> list[Alert]:
+        """What is pending or firing that such a silence concerns."""
+        return [alert for alert in await self.active() if what.covers(alert.rule, alert.labels)]
+
+    async def list_page(
+        self, wanted: AlertFilter, before: int | None = None, limit: int = 50
+    ) -> list[Alert]:
+        """Alerts with the highest ids first; ``before`` is the id that the page ends above.
+
+        What was resolved is there until it is pruned.
+        """
+        async with self._database.connection() as connection:
+            rows = queries.list_page(
+                connection,
+                phases=[phase.value for phase in wanted.phases],
+                rule=wanted.rule,
+                labels=to_jsonb(dict(wanted.labels)),
+                before=before,
+                max_rows=limit,
+            )
+            return [Alert.from_row(row) async for row in rows]
+
+    async def get(self, alert_id: int) -> Alert:
+        """The alert; raises NotFoundError."""
+        async with self._database.connection() as connection:
+            row = await queries.get(connection, id=alert_id)
+        if row is None:
+            raise NotFoundError(f"there is no alert {alert_id}", remedy=SEE)
+        return Alert.from_row(row)
+
     async def acknowledge(self, alert_id: int, who: str) -> None:
         """Have nobody told again that it fires, until it is over; raises NotFoundError."""
         async with self._database.connection() as connection:
             row = await queries.acknowledge(connection, id=alert_id, who=who)
         if row is None:
-            raise NotFoundError(
-                f"no alert {alert_id} is firing", remedy="See `leitstand alert active`."
-            )
+            raise NotFoundError(f"no alert {alert_id} is firing", remedy=SEE)
 
     async def counts(self) -> dict[str, int]:
         """How many are pending and firing."""

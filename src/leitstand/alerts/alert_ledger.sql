@@ -33,6 +33,28 @@ INNER JOIN alert_rules AS r ON a.rule_id = r.id
 WHERE a.phase <> 'resolved'
 ORDER BY r.name, a.since, a.id;
 
+-- name: list_page
+SELECT
+    a.*,
+    r.name AS rule
+FROM alerts AS a
+INNER JOIN alert_rules AS r ON a.rule_id = r.id
+WHERE
+    a.phase = ANY(:phases::text[])
+    AND (:rule::text IS NULL OR r.name = :rule OR r.id::text = :rule)
+    AND a.labels @> :labels
+    AND (:before::bigint IS NULL OR a.id < :before)
+ORDER BY a.id DESC
+LIMIT :max_rows;
+
+-- name: get^
+SELECT
+    a.*,
+    r.name AS rule
+FROM alerts AS a
+INNER JOIN alert_rules AS r ON a.rule_id = r.id
+WHERE a.id = :id;
+
 -- name: advance
 -- Write what was decided, for each series by whoever comes first: the version says on which state a
 -- decision was made. All evaluators write in the same order, so that none waits for another in a

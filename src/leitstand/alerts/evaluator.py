@@ -19,7 +19,7 @@ from leitstand.alerts.downtimes import (
     place_of,
 )
 from leitstand.alerts.metric_page import MetricPage
-from leitstand.alerts.rule import AlertRule
+from leitstand.alerts.rule import AlertRule, AlertSpec
 from leitstand.alerts.rule_ledger import RuleLedger
 from leitstand.alerts.sighting import Sighting, sightings, unseen
 from leitstand.alerts.silence import Silence, silenced_by
@@ -120,16 +120,31 @@ class Evaluator:
         """
         now = now or await self.alerts.now()
         rules = [rule for rule in await self.rules.list_all() if rule.spec.enabled]
-        known = await self.alerts.of_rules([rule.id for rule in rules])
-        seen, left = await asyncio.to_thread(_look, rules, page, known)
-        seen += await self._unseen(rules, page, left)
-        muting = await self._muting(seen, now)
-        outcomes = await asyncio.to_thread(lambda: list(_decide(seen, known, muting)))
+        outcomes = await self._outcomes(rules, page, now)
         if dry_run:
             return Evaluation(tuple(outcome.verdict() for outcome in outcomes))
         written = await self._write([o for o in outcomes if o.changes], now)
         verdicts = (o.verdict(won=not o.changes or o.key in written) for o in outcomes)
         return Evaluation(tuple(verdicts))
+
+    async def preview(self, spec: AlertSpec, page: MetricPage) -> Evaluation:
+        """What a rule would say now, whether it is enabled or saved or not; nothing is written.
+
+        It counts as the one of its name, if there is one: so what fires already goes on firing.
+        """
+        same = [rule.id for rule in await self.rules.list_all() if rule.name == spec.full_name]
+        rule = AlertRule(same[0] if same else 0, spec)
+        outcomes = await self._outcomes([rule], page, await self.alerts.now())
+        return Evaluation(tuple(outcome.verdict() for outcome in outcomes))
+
+    async def _outcomes(
+        self, rules: Sequence[AlertRule], page: MetricPage, now: datetime
+    ) -> list[_Outcome]:
+        known = await self.alerts.of_rules([rule.id for rule in rules])
+        seen, left = await asyncio.to_thread(_look, rules, page, known)
+        seen += await self._unseen(rules, page, left)
+        muting = await self._muting(seen, now)
+        return await asyncio.to_thread(lambda: list(_decide(seen, known, muting)))
 
     async def _unseen(
         self, rules: Sequence[AlertRule], page: MetricPage, left: Collection[AlertKey]

@@ -8,9 +8,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from leitstand.alerts.label_pairs import written_labels
 from leitstand.errors import UsageError
 from leitstand.execution import validation_sentence
 from leitstand.jobs import Duration
+from leitstand.notifications import shown_recipient
 
 DEBOUNCE = 900.0
 """Seconds between two notifications of one series, unless the rule says otherwise."""
@@ -102,6 +104,16 @@ class AlertRule:
         """What people call it."""
         return self.spec.full_name
 
+    @property
+    def condition(self) -> str:
+        """What it fires on, in short."""
+        spec = self.spec
+        filters = f"{{{written_labels(spec.label_filters)}}}" if spec.label_filters else ""
+        metric = spec.metric_name + filters
+        if spec.absent:
+            return f"{metric} is absent"
+        return f"{metric} {'>' if spec.comparison is Comparison.GT else '<'} {spec.threshold:g}"
+
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether a series passes the filters; values are compared unescaped."""
         return all(labels.get(name) == value for name, value in self.spec.label_filters.items())
@@ -128,7 +140,7 @@ class AlertRule:
         return cls(row["id"], spec, row["managed"])
 
     def as_dict(self) -> dict[str, Any]:
-        """The rule's JSON shape; durations are seconds."""
+        """The rule's JSON shape; durations are seconds, of a URL the scheme alone is shown."""
         spec = self.spec
         return {
             "id": self.id,
@@ -139,7 +151,7 @@ class AlertRule:
             "clear_threshold": spec.clear_threshold,
             "absent": spec.absent,
             "label_filters": dict(spec.label_filters),
-            "recipient": spec.recipient,
+            "recipient": shown_recipient(spec.recipient),
             "description": spec.description,
             "for": spec.hold,
             "debounce": spec.debounce,

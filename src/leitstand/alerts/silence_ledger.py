@@ -1,6 +1,8 @@
 """The ledger of silences: the only code that reads and writes the table alert_silences."""
 
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
 
 from leitstand.alerts.silence import Silence, SilenceSpec
 from leitstand.errors import NotFoundError, UsageError
@@ -8,6 +10,9 @@ from leitstand.store.database import Database, load_queries
 from leitstand.store.jsonb import to_jsonb
 
 queries = load_queries(__file__)
+
+LONGEST = 366 * 86400.0
+"""Seconds; who never wants to be told disables the rule."""
 
 
 class SilenceLedger:
@@ -25,10 +30,12 @@ class SilenceLedger:
         created_by: str = "",
         starts_at: datetime | None = None,
     ) -> Silence:
-        """Silence these alerts for so many seconds; raises UsageError for a silence of all."""
+        """Silence these alerts for so many seconds.
+
+        Raises UsageError for a silence of all, and for one that lasts for ever or begins some day.
+        """
         check_silence(what)
-        if seconds <= 0:
-            raise UsageError("a silence lasts longer than no time")
+        _check_time(seconds, starts_at)
         async with self._database.connection() as connection:
             row = await queries.add_silence(
                 connection,
@@ -48,14 +55,40 @@ class SilenceLedger:
             rows = queries.list_silences(connection, ended=ended)
             return [Silence.from_row(row) async for row in rows]
 
-    async def end(self, silence_id: int) -> None:
+    async def list_page(
+        self, *, ended: bool = False, before: int | None = None, limit: int = 50
+    ) -> list[Silence]:
+        """As ``list_all``, the latest made first; ``before`` is the id that the page ends above."""
+        async with self._database.connection() as connection:
+            rows = queries.page_of_silences(connection, ended=ended, before=before, max_rows=limit)
+            return [Silence.from_row(row) async for row in rows]
+
+    async def get(self, silence_id: int) -> Silence:
+        """The silence, also one that is over; raises NotFoundError."""
+        async with self._database.connection() as connection:
+            row = await queries.get_silence(connection, id=silence_id)
+        return Silence.from_row(_found(row, silence_id))
+
+    async def end(self, silence_id: int) -> Silence:
         """End a silence now; raises NotFoundError when none of that id holds or will hold."""
         async with self._database.connection() as connection:
             row = await queries.end_silence(connection, id=silence_id)
-        if row is None:
-            raise NotFoundError(
-                f"there is no silence {silence_id}", remedy="See `leitstand alert silences`."
-            )
+        return Silence.from_row(_found(row, silence_id))
+
+
+def _check_time(seconds: float, starts_at: datetime | None) -> None:
+    if not 0 < seconds <= LONGEST:
+        raise UsageError("a silence lasts for some time, and at most a year")
+    if starts_at and abs((starts_at - datetime.now(UTC)).total_seconds()) > LONGEST:
+        raise UsageError("a silence begins within a year from now")
+
+
+def _found(row: Mapping[str, Any] | None, silence_id: int) -> Mapping[str, Any]:
+    if row is None:
+        raise NotFoundError(
+            f"there is no silence {silence_id}", remedy="See `leitstand alert silences`."
+        )
+    return row
 
 
 def check_silence(what: SilenceSpec) -> None:

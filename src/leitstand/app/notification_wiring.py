@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from leitstand.notifications import (
+    AddressBook,
     Contact,
     Delivery,
     DeliverySettings,
     Dispatcher,
     JobNews,
+    NotifyRule,
     Outbox,
     RetryPolicy,
     SendingLimits,
@@ -28,14 +30,24 @@ def audience_of(settings: Settings) -> Mapping[str, Sequence[str]]:
     return {DEFAULT: settings.notifications.recipients}
 
 
+def address_book(settings: Settings) -> AddressBook:
+    """Who can be written to by name."""
+    return AddressBook(contacts_of(settings), audience_of(settings))
+
+
+def notify_rules(settings: Settings) -> list[NotifyRule]:
+    """Who hears of how runs end, as ``[[notify]]`` says."""
+    return parse_notify_rules(settings.notify)
+
+
 def make_outbox(settings: Settings, database: Database) -> Outbox:
     """The queue of notifications."""
     return Outbox(database, settings.notifications.max_attempts)
 
 
 def job_news(settings: Settings, outbox: Outbox) -> JobNews:
-    """What tells people how runs end, as ``[[notify]]`` says."""
-    return JobNews(outbox, parse_notify_rules(settings.notify), audience_of(settings))
+    """What tells people how runs end."""
+    return JobNews(outbox, notify_rules(settings), audience_of(settings))
 
 
 def make_dispatcher(settings: Settings, outbox: Outbox) -> Dispatcher:

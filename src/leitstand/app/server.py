@@ -1,7 +1,7 @@
 """A whole control server: loop, HTTP, self-protection, the embedded database's watch."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,9 @@ from leitstand.app.hook_wiring import make_intake
 from leitstand.app.job_changes import delete_job, save_job
 from leitstand.app.jobs_as_code import apply_configuration
 from leitstand.app.login import first_login_link
+from leitstand.app.notification_wiring import address_book, notify_rules
+from leitstand.app.proof import prove
+from leitstand.app.rule_deletion import delete_rule
 from leitstand.app.status import gather_status
 from leitstand.app.worker_call import worker_call
 from leitstand.archive import GenerationState, list_generations
@@ -207,13 +210,24 @@ def site_controls(control: Control) -> Controls:
         windows=control.windows,
         window_source=control.window_source,
         drills=control.drills,
+        objects=control.objects,
+        prove=partial(_sealed_proof, control),
         access=control.access,
+        outbox=control.outbox,
+        contacts=address_book(control.settings),
+        notify_rules=notify_rules(control.settings),
+        evaluator=control.evaluator,
+        metrics_now=control.all_metrics.look,
+        delete_rule=partial(delete_rule, control),
         backups=control.archive.directory,
         save_job=partial(save_job, control),
         delete_job=partial(delete_job, control),
         settings=control.core.setting_ledger,
         configuration=control.core.configuration,
         flags=control.core.flags,
+        flag_ledger=control.core.flag_ledger,
+        modules=control.modules,
+        credentials=control.credentials,
         tenants=control.core.tenants,
         provisioner=control.core.provisioner,
         events=control.events,
@@ -222,6 +236,10 @@ def site_controls(control: Control) -> Controls:
         hooks=make_intake(control.settings, control.events),
         downtimes=LateDowntimeDesk(control),
     )
+
+
+async def _sealed_proof(control: Control) -> Mapping[str, Any]:
+    return (await prove(control))[1]
 
 
 async def _duties(

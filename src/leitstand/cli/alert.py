@@ -1,6 +1,6 @@
 """`leitstand alert`: rules over metrics, what violates them, and silences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +8,6 @@ import typer
 
 from leitstand.alerts import (
     Alert,
-    AlertRule,
     MetricPage,
     Silence,
     SilenceSpec,
@@ -17,8 +16,10 @@ from leitstand.alerts import (
     parse_page,
     parse_rule,
     parse_weekly,
+    read_labels,
+    written_labels,
 )
-from leitstand.app.control import Control, open_control
+from leitstand.app.control import open_control
 from leitstand.app.rule_deletion import delete_rule
 from leitstand.cli.commands import Commands
 from leitstand.cli.invocation import Invocation
@@ -28,6 +29,7 @@ from leitstand.display import moment
 from leitstand.duration import format_duration, parse_duration
 from leitstand.errors import UsageError
 from leitstand.jobs import WeeklyWindow
+from leitstand.notifications import shown_recipient
 
 app = Commands("alert", "Alerts: rules, what fires, acknowledgements and silences.")
 
@@ -49,9 +51,9 @@ async def list_rules(call: Invocation) -> None:
         (
             rule.id,
             rule.name + ("" if rule.spec.enabled else " (off)"),
-            _condition(rule),
+            rule.condition,
             format_duration(rule.spec.hold),
-            rule.spec.recipient,
+            shown_recipient(rule.spec.recipient),
             rule.spec.description,
         )
         for rule in rules
@@ -101,7 +103,7 @@ async def add(
         "threshold": threshold,
         "clear_threshold": clear,
         "absent": absent,
-        "label_filters": read_labels(labels),
+        "label_filters": read_labels(labels or ()),
         "recipient": recipient,
         "description": description,
         "for": hold,
@@ -113,7 +115,7 @@ async def add(
     spec = parse_rule(document)
     async with open_control(call.loaded) as control:
         rule = await control.evaluator.rules.save(spec)
-    call.output.show(rule.as_dict(), f"Rule {rule.name} fires when {_condition(rule)}.")
+    call.output.show(rule.as_dict(), f"Rule {rule.name} fires when {rule.condition}.")
 
 
 @app.command("delete")
@@ -208,11 +210,11 @@ async def silence(
 ) -> None:
     """Have nobody told for a time, once or again and again, that these alerts fire."""
     weekly = _weekly(begin, end, days, timezone)
-    what = SilenceSpec(rule, read_labels(labels), weekly)
+    what = SilenceSpec(rule, read_labels(labels or ()), weekly)
     seconds = parse_duration(time or ("1h" if weekly is None else "365d"))
     check_silence(what)
     async with open_control(call.loaded) as control:
-        covered = await _covered(control, what)
+        covered = await control.evaluator.alerts.covered_by(what)
         if preview:
             call.output.show([alert.as_dict() for alert in covered], _alert_table(covered))
             return
@@ -250,17 +252,6 @@ async def unsilence(
     call.output.show({"ended": silence_id}, f"Silence {silence_id} is over.")
 
 
-def read_labels(given: Sequence[str] | None) -> dict[str, str]:
-    """``NAME=VALUE`` pairs; raises UsageError for anything else."""
-    labels = {}
-    for text in given or ():
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise UsageError(f"{text!r} is no label", remedy="Write NAME=VALUE.")
-        labels[name] = value
-    return labels
-
-
 def read_page(file: Path) -> MetricPage:
     """The metrics in a text file; raises UsageError."""
     try:
@@ -270,26 +261,9 @@ def read_page(file: Path) -> MetricPage:
         raise UsageError(f"{file} cannot be read: {reason}") from None
 
 
-async def _covered(control: Control, what: SilenceSpec) -> list[Alert]:
-    alerts = await control.evaluator.alerts.active()
-    return [alert for alert in alerts if what.covers(alert.rule, alert.labels)]
-
-
-def _condition(rule: AlertRule) -> str:
-    spec = rule.spec
-    metric = spec.metric_name + (f"{{{_pairs(spec.label_filters)}}}" if spec.label_filters else "")
-    if spec.absent:
-        return f"{metric} is absent"
-    return f"{metric} {'>' if spec.comparison == 'gt' else '<'} {spec.threshold:g}"
-
-
-def _pairs(labels: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
-
-
 def _covers(silence: Silence) -> str:
     rule = [f"rule {silence.what.rule}"] if silence.what.rule else []
-    return ", ".join([*rule, *filter(None, [_pairs(silence.what.matchers)])])
+    return ", ".join([*rule, *filter(None, [written_labels(silence.what.matchers)])])
 
 
 def _weekly(
@@ -313,7 +287,7 @@ def _verdict_row(verdict: Verdict) -> tuple[object, ...]:
         verdict.rule.name,
         verdict.phase.value,
         verdict.value,
-        _pairs(verdict.labels),
+        written_labels(verdict.labels),
         "no" if verdict.suppressed or verdict.phase == "pending" else "yes",
         verdict.reason,
     )
@@ -326,7 +300,7 @@ def _alert_table(alerts: Sequence[Alert]) -> Table:
             alert.id,
             alert.rule,
             alert.state.phase.value,
-            _pairs(alert.labels),
+            written_labels(alert.labels),
             moment(alert.state.since),
             moment(alert.state.told_at),
             alert.state.acknowledged_by,

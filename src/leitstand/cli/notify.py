@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from leitstand.app.control import open_control
+from leitstand.app.notification_wiring import address_book
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
@@ -59,12 +60,46 @@ async def list_notifications(
 @app.command("retry")
 async def retry(
     call: Invocation,
-    number: Annotated[int, typer.Argument(metavar="ID", help="A notification that has failed.")],
+    number: Annotated[
+        int | None, typer.Argument(metavar="ID", help="A notification that has failed.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that have failed.")] = False,
 ) -> None:
-    """Have a notification that has failed tried anew."""
+    """Have a notification that has failed tried anew, or all of them."""
+    if (number is None) != every:
+        raise UsageError("give either the id of a notification or --all")
     async with open_control(call.loaded) as control:
+        if number is None:
+            retried = await control.outbox.retry_failed()
+            call.output.show({"retried": retried}, f"{retried} wait to be sent.")
+            return
         again = await control.outbox.retry(number)
     call.output.show(again.as_dict(), f"Notification {number} waits to be sent.")
+
+
+@app.command("contacts")
+async def list_contacts(call: Invocation) -> None:
+    """List who can be written to by name, and how."""
+    entries = address_book(call.settings).entries()
+    rows = [(e.name, e.transport or "", ", ".join(e.reaches)) for e in entries]
+    table = Table(("name", "by", "reaches"), rows)
+    call.output.show([entry.as_dict() for entry in entries], table)
+
+
+@app.command("test")
+async def send_test(
+    call: Invocation,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A contact, default or log: `notify contacts`.")
+    ],
+) -> None:
+    """Put a test message into the queue for each whom the name reaches."""
+    drafts = address_book(call.settings).tests(name, call.user)
+    async with open_control(call.loaded) as control:
+        numbers = await control.outbox.enqueue_all(drafts)
+        stored = [await control.outbox.get(number) for number in numbers]
+    waiting = f"Waiting to be sent: {', '.join(str(number) for number in numbers)}."
+    call.output.show([each.as_dict() for each in stored], waiting)
 
 
 @app.command("process")

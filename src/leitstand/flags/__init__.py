@@ -1,8 +1,15 @@
 """Feature flags: managed in the database, evaluated from memory, answered whatever happens."""
 
 from leitstand.flags.evaluation import Evaluation, Reason
-from leitstand.flags.flag import Flag, FlagChange, FlagKeyError, FlagRolloutError, FlagTargetError
-from leitstand.flags.flag_ledger import CHANNEL, FlagLedger
+from leitstand.flags.flag import (
+    Flag,
+    FlagChange,
+    FlagKeyError,
+    FlagRolloutError,
+    FlagTargetError,
+    FlagVersion,
+)
+from leitstand.flags.flag_ledger import CHANNEL, FlagLedger, FlagVersionError
 from leitstand.flags.flag_memory import FlagMemory
 from leitstand.flags.flag_metrics import FlagMetrics
 from leitstand.flags.flags import Flags
@@ -20,6 +27,8 @@ __all__ = [
     "FlagMetrics",
     "FlagRolloutError",
     "FlagTargetError",
+    "FlagVersion",
+    "FlagVersionError",
     "Flags",
     "OfrepAnswer",
     "Reason",

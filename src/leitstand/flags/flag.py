@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Self
 
 from leitstand.errors import UsageError
@@ -57,18 +58,51 @@ class Flag:
 
 
 @dataclass(frozen=True)
+class FlagVersion:
+    """A flag as it was, or is, from a moment on; versions grow with every change of any flag."""
+
+    flag: Flag
+    version: int
+    deleted: bool
+    changed_at: datetime
+    changed_by: str
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """From a row of ``flags`` or ``flag_history``."""
+        return cls(
+            Flag.from_row(row), row["version"], row["deleted"], row["changed_at"], row["changed_by"]
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The flag's JSON shape, with its version."""
+        return {
+            **self.flag.as_dict(),
+            "version": self.version,
+            "deleted": self.deleted,
+            "changed_at": self.changed_at,
+            "changed_by": self.changed_by,
+        }
+
+
+@dataclass(frozen=True)
 class FlagChange:
-    """What is to become of a flag; None leaves it as it is, or as a new flag is (off)."""
+    """What is to become of a flag; None leaves it as it is, or as a new flag is (off).
+
+    ``added`` and ``removed`` are targets that join those there are, and that leave them.
+    """
 
     enabled: bool | None = None
     rollout_percentage: int | None = None
     target_tenants: frozenset[str] | None = None
+    added: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
 
     def check(self) -> None:
         """Raise FlagRolloutError or FlagTargetError for what cannot be."""
         if self.rollout_percentage is not None and not 0 <= self.rollout_percentage <= 100:
             raise FlagRolloutError(f"a rollout is 0 to 100 per cent, not {self.rollout_percentage}")
-        for tenant in self.target_tenants or ():
+        for tenant in (self.target_tenants or frozenset()) | self.added | self.removed:
             if not 0 < len(tenant) <= LONGEST_TENANT or "\0" in tenant:
                 raise FlagTargetError(f"{tenant[:LONGEST_TENANT]!r} cannot be a tenant")
 

@@ -1,6 +1,7 @@
-"""The ledger of flags: the only code that reads and writes the table flags."""
+"""The ledger of flags: the only code that reads and writes the tables flags and flag_history."""
 
-from leitstand.flags.flag import Flag, FlagChange, check_key
+from leitstand.errors import ConflictError, NotFoundError
+from leitstand.flags.flag import Flag, FlagChange, FlagVersion, check_key
 from leitstand.nearest import no_such
 from leitstand.store.database import Database, load_queries
 
@@ -10,17 +11,26 @@ CHANNEL = "leitstand_flags"
 queries = load_queries(__file__)
 
 
+class FlagVersionError(ConflictError):
+    """The flag is not, or no longer, in the version that the caller knows."""
+
+    code = "FLAG_VERSION"
+
+
 class FlagLedger:
     """Flags by key: their management. Whoever asks whether one is on asks ``Flags``."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def change(self, key: str, change: FlagChange) -> Flag:
-        """Change the flag, or make it; all servers are told.
+    async def change(
+        self, key: str, change: FlagChange, *, changed_by: str = "", expected: int | None = None
+    ) -> FlagVersion:
+        """Change the flag, or make it, and note it in the history; all servers are told.
 
-        Two changes at once that set different things both hold. Raises FlagKeyError,
-        FlagRolloutError and FlagTargetError.
+        Two changes at once that set different things both hold. If it is not the version that is
+        ``expected`` (0: there is none yet) nothing is written: FlagVersionError. Raises
+        FlagKeyError, FlagRolloutError and FlagTargetError.
         """
         check_key(key)
         change.check()
@@ -32,19 +42,67 @@ class FlagLedger:
                 enabled=change.enabled,
                 rollout_percentage=change.rollout_percentage,
                 target_tenants=None if targets is None else sorted(targets),
+                added=sorted(change.added),
+                removed=sorted(change.removed),
+                changed_by=changed_by,
+                expected=expected,
                 channel=CHANNEL,
             )
-        return Flag.from_row(row)
-
-    async def delete(self, key: str) -> None:
-        """Delete the flag, which is then off for all; raises NotFoundError."""
-        async with self._database.connection() as connection:
-            row = await queries.delete(connection, key=key, channel=CHANNEL)
         if row is None:
-            names = [flag.key for flag in await self.list_all()]
-            raise no_such("flag", key, names, "See `leitstand flag list`.")
+            raise _not_as_expected(key)
+        return FlagVersion.from_row(row)
+
+    async def delete(self, key: str, *, changed_by: str = "", expected: int | None = None) -> None:
+        """Delete the flag, which is then off for all; its history stays.
+
+        Raises NotFoundError, and FlagVersionError as ``change``.
+        """
+        async with self._database.connection() as connection:
+            row = await queries.delete(
+                connection, key=key, changed_by=changed_by, expected=expected, channel=CHANNEL
+            )
+        if row is None:
+            await self.find(key)
+            raise _not_as_expected(key)
 
     async def list_all(self, deadline: float | None = None) -> list[Flag]:
         """All flags by key, within ``deadline`` seconds."""
+        return [each.flag for each in await self.list_versions(deadline)]
+
+    async def list_versions(self, deadline: float | None = None) -> list[FlagVersion]:
+        """As ``list_all``, with the version that each is in."""
         async with self._database.connection(deadline) as connection:
-            return [Flag.from_row(row) async for row in queries.list_flags(connection)]
+            return [FlagVersion.from_row(row) async for row in queries.list_flags(connection)]
+
+    async def find(self, key: str) -> FlagVersion:
+        """The flag in its current version; raises NotFoundError."""
+        async with self._database.connection() as connection:
+            row = await queries.find(connection, key=key)
+        if row is None:
+            raise await self._unknown(key)
+        return FlagVersion.from_row(row)
+
+    async def history(
+        self, key: str, before: int | None = None, limit: int = 50
+    ) -> list[FlagVersion]:
+        """Versions of the flag, newest first; ``before`` is the one that the page ends above.
+
+        Raises NotFoundError for a key that no flag has ever had.
+        """
+        async with self._database.connection() as connection:
+            rows = queries.history(connection, key=key, before=before, max_rows=limit)
+            found = [FlagVersion.from_row(row) async for row in rows]
+        if not found and before is None:
+            raise await self._unknown(key)
+        return found
+
+    async def _unknown(self, key: str) -> NotFoundError:
+        names = [flag.key for flag in await self.list_all()]
+        return no_such("flag", key, names, "See `leitstand flag list`.")
+
+
+def _not_as_expected(key: str) -> FlagVersionError:
+    return FlagVersionError(
+        f"the flag {key} is not what was expected",
+        remedy="Read it again: somebody else has changed it.",
+    )

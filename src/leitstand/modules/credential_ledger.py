@@ -43,10 +43,10 @@ class CredentialLedger:
             )
         return credential
 
-    async def revoke(self, client_id: str) -> CredentialInfo:
-        """End a credential now and for ever; raises NotFoundError."""
+    async def revoke(self, client_id: str, module: str | None = None) -> CredentialInfo:
+        """End a credential (of this module) now and for ever; raises NotFoundError."""
         async with self._database.connection() as connection:
-            row = await queries.revoke(connection, client_id=client_id)
+            row = await queries.revoke(connection, client_id=client_id, module=module)
         if row is None:
             raise NotFoundError(
                 f"there is no credential with the client id {client_id!r}",

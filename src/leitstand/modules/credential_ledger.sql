@@ -27,7 +27,7 @@ VALUES (
 -- name: revoke^
 UPDATE module_credentials
 SET revoked_at = coalesce(revoked_at, clock_timestamp())
-WHERE client_id = :client_id
+WHERE client_id = :client_id AND (:module::text IS NULL OR module = :module)
 RETURNING
     client_id,
     module,

@@ -31,13 +31,18 @@ class ModuleLedger:
         """
         check_module(name, version)
         async with self._database.transaction() as connection:
-            await queries.take_turns(connection)
-            names = {row["name"] async for row in queries.list_modules(connection)}
-            if name not in names:
-                check_distinct(name, names)
-            row = await queries.register(
-                connection, name=name, version=version, required_flags=list(required_flags)
-            )
+            return await _register(connection, name, version, required_flags)
+
+    async def save(
+        self, name: str, version: str, required_flags: Sequence[str], metrics_url: str | None
+    ) -> Module:
+        """As ``register`` and ``set_source`` at once."""
+        check_module(name, version)
+        if metrics_url is not None:
+            check_metrics_url(metrics_url)
+        async with self._database.transaction() as connection:
+            await _register(connection, name, version, required_flags)
+            row = await queries.set_source(connection, name=name, metrics_url=metrics_url)
         return Module.from_row(row)
 
     async def set_source(self, name: str, url: str | None) -> Module:
@@ -59,6 +64,13 @@ class ModuleLedger:
             row = await queries.find(connection, name=name)
         return None if row is None else Module.from_row(row)
 
+    async def get(self, name: str) -> Module:
+        """The module of that name; raises UnknownModuleError."""
+        found = await self.find(name)
+        if found is None:
+            raise _unknown(name)
+        return found
+
     async def list_all(self, deadline: float | None = None) -> list[Module]:
         """All modules, ordered by name, within ``deadline`` seconds."""
         async with self._database.connection(deadline) as connection:
@@ -69,6 +81,19 @@ async def lock_module(connection: Connection, name: str) -> None:
     """Hold the module until the transaction ends; raises UnknownModuleError."""
     if await queries.lock_module(connection, name=name) is None:
         raise _unknown(name)
+
+
+async def _register(
+    connection: Connection, name: str, version: str, required_flags: Sequence[str]
+) -> Module:
+    await queries.take_turns(connection)
+    names = {row["name"] async for row in queries.list_modules(connection)}
+    if name not in names:
+        check_distinct(name, names)
+    row = await queries.register(
+        connection, name=name, version=version, required_flags=list(required_flags)
+    )
+    return Module.from_row(row)
 
 
 def _unknown(name: str) -> UnknownModuleError:

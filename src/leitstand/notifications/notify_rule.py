@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from leitstand.errors import UsageError
 from leitstand.execution import validation_sentence
 from leitstand.jobs import Duration, EndedRun, RunStatus
+from leitstand.notifications.notification import shown_recipient
 
 TROUBLE = (RunStatus.FAILED, RunStatus.PARTIAL_FAILURE)
 
@@ -43,6 +44,10 @@ class NotifyRule(BaseModel):
         if run.status not in self.on or not self.names(run):
             return False
         return self.every_attempt or not run.goes_on
+
+    def as_dict(self) -> dict[str, Any]:
+        """The rule's JSON shape."""
+        return {**self.model_dump(), "recipients": [shown_recipient(r) for r in self.recipients]}
 
     def names(self, run: EndedRun) -> bool:
         """Whether it is about this run's job."""

@@ -58,10 +58,14 @@ class Outbox:
 
         Raises UsageError for an empty channel or recipient.
         """
-        draft = Draft(channel, recipient, payload or {})
+        (number,) = await self.enqueue_all([Draft(channel, recipient, payload or {})])
+        return number
+
+    async def enqueue_all(self, drafts: Iterable[Draft]) -> list[int]:
+        """As ``enqueue``, all or none of them; the ids in their order."""
         async with self._database.transaction() as connection:
-            ids = await self.enqueue_in(connection, [draft])
-        return ids[draft.message_id]
+            ids = await self.enqueue_in(connection, drafts)
+        return sorted(ids.values())
 
     async def enqueue_in(self, connection: Connection, drafts: Iterable[Draft]) -> dict[UUID, int]:
         """Store notifications in the caller's transaction, in their order; ids by message id.
@@ -137,6 +141,14 @@ class Outbox:
             f"notification {notification_id} is {found.status.value}; only failed ones are retried"
         )
 
+    async def retry_failed(self, channel: str | None = None) -> int:
+        """Have all that have failed (on this channel) tried anew, as ``retry``; how many."""
+        async with self._database.transaction(deadline=30) as connection:
+            row = await queries.retry_failed(connection, channel=channel)
+            await queries.wake(connection)
+        again: int = row["again"]
+        return again
+
     # -- looking ------------------------------------------------------------------------------
 
     async def get(self, notification_id: int) -> Notification:
@@ -149,13 +161,17 @@ class Outbox:
         return found[0]
 
     async def list_all(
-        self, status: Status | None = None, before: int | None = None, limit: int = 50
+        self,
+        status: Status | None = None,
+        before: int | None = None,
+        limit: int = 50,
+        channel: str | None = None,
     ) -> list[Notification]:
         """Notifications, newest first; ``before`` is the id that the page ends above."""
-        return await self._list(status=status, before=before, max_rows=limit)
+        return await self._list(status=status, before=before, channel=channel, max_rows=limit)
 
     async def _list(self, **wanted: object) -> list[Notification]:
-        every = {"id": None, "status": None, "before": None, "max_rows": 1}
+        every = {"id": None, "status": None, "channel": None, "before": None, "max_rows": 1}
         async with self._database.connection() as connection:
             rows = queries.list_all(connection, **{**every, **wanted})
             return [Notification.from_row(row) async for row in rows]

@@ -131,6 +131,23 @@ SET
 WHERE id = :id AND status = 'failed' AND bundled_into IS NULL
 RETURNING *;
 
+-- name: retry_failed^
+WITH again AS (
+    UPDATE notifications
+    SET
+        status = 'pending',
+        attempts = 0,
+        in_doubt = false,
+        next_attempt_at = clock_timestamp(),
+        updated_at = clock_timestamp()
+    WHERE
+        status = 'failed' AND bundled_into IS NULL
+        AND (:channel::text IS NULL OR channel = :channel)
+    RETURNING 1
+)
+
+SELECT count(*) AS again FROM again;
+
 -- name: list_all
 -- What was told in the message of another shares its fate.
 SELECT
@@ -154,6 +171,7 @@ INNER JOIN notifications AS fate ON coalesce(n.bundled_into, n.id) = fate.id
 WHERE
     (:id::bigint IS NULL OR n.id = :id)
     AND (:status::text IS NULL OR fate.status = :status)
+    AND (:channel::text IS NULL OR n.channel = :channel)
     AND (:before::bigint IS NULL OR n.id < :before)
 ORDER BY n.id DESC
 LIMIT :max_rows;

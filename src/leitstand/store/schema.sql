@@ -287,12 +287,32 @@ CREATE SEQUENCE public.fencing_token
     NO MAXVALUE
     CACHE 1;
 
+CREATE TABLE public.flag_history (
+    version bigint NOT NULL,
+    key text NOT NULL,
+    enabled boolean NOT NULL,
+    rollout_percentage integer NOT NULL,
+    target_tenants text[] NOT NULL,
+    deleted boolean NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    changed_by text NOT NULL
+);
+
+CREATE SEQUENCE public.flag_versions
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
 CREATE TABLE public.flags (
     key text NOT NULL,
     enabled boolean DEFAULT false NOT NULL,
     rollout_percentage integer DEFAULT 0 NOT NULL,
     target_tenants text[] DEFAULT '{}'::text[] NOT NULL,
     changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    version bigint DEFAULT 0 NOT NULL,
+    changed_by text DEFAULT ''::text NOT NULL,
     CONSTRAINT flags_key_check CHECK ((key <> ''::text)),
     CONSTRAINT flags_rollout_percentage_check CHECK (((rollout_percentage >= 0) AND (rollout_percentage <= 100)))
 );
@@ -798,6 +818,9 @@ ALTER TABLE ONLY public.event_deliveries
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.flag_history
+    ADD CONSTRAINT flag_history_pkey PRIMARY KEY (version);
+
 ALTER TABLE ONLY public.flags
     ADD CONSTRAINT flags_pkey PRIMARY KEY (key);
 
@@ -907,6 +930,8 @@ CREATE UNIQUE INDEX events_once ON public.events USING btree (source, message_id
 CREATE INDEX events_stored ON public.events USING btree (stored_at);
 
 CREATE INDEX events_waiting ON public.events USING btree (id) WHERE (state = 'waiting'::text);
+
+CREATE INDEX flag_history_of_key ON public.flag_history USING btree (key, version);
 
 CREATE INDEX integrity_reports_newest ON public.integrity_reports USING btree (kind, store, id);
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from leitstand import __version__
@@ -21,6 +21,7 @@ from leitstand.web.ofrep import ofrep_routes
 from leitstand.web.pages import Pages, page_routes
 from leitstand.web.pages.guard import LoginNeededError, to_login
 from leitstand.web.problem import answer_with_problems
+from leitstand.web.readable_address import require_readable_address
 from leitstand.web.security_headers import SecurityHeaders
 from leitstand.web.status import Status
 
@@ -66,6 +67,7 @@ def build_site(site: Site) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        dependencies=[Depends(require_readable_address)],
     )
     _hand_in(app, site)
     app.add_middleware(SecurityHeaders)

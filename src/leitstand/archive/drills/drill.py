@@ -32,6 +32,8 @@ class Drill:
     recovery_point_age: float | None = None
     phases: Mapping[str, float] = field(default_factory=dict)
     canaries: Mapping[str, Any] = field(default_factory=dict)
+    number: int | None = field(default=None, compare=False)
+    """Where it stands in the history, once it does."""
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
@@ -46,6 +48,7 @@ class Drill:
             recovery_point_age=row["recovery_point_age"],
             phases=row["phases"],
             canaries=row["canaries"],
+            number=row["id"],
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -32,10 +32,12 @@ class DrillLedger:
                 canaries=to_jsonb(drill.canaries),
             )
 
-    async def history(self, kind: DrillKind | None = None, limit: int = 50) -> list[Drill]:
-        """Drills, newest first."""
+    async def history(
+        self, kind: DrillKind | None = None, limit: int = 50, before: int | None = None
+    ) -> list[Drill]:
+        """Drills, newest first; ``before`` is the number that the page ends above."""
         async with self._database.connection() as connection:
-            rows = queries.history(connection, kind=kind, max_rows=limit)
+            rows = queries.history(connection, kind=kind, before=before, max_rows=limit)
             return [Drill.from_row(row) async for row in rows]
 
     async def latest(self) -> dict[DrillKind, Drill]:

@@ -9,7 +9,9 @@ RETURNING id;
 
 -- name: history
 SELECT * FROM drills
-WHERE :kind::text IS NULL OR kind = :kind
+WHERE
+    (:kind::text IS NULL OR kind = :kind)
+    AND (:before::bigint IS NULL OR id < :before)
 ORDER BY id DESC
 LIMIT :max_rows;
 

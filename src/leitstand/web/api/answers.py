@@ -7,6 +7,7 @@ from typing import Annotated, Any, Protocol, TypeVar
 from fastapi import Query, Response
 
 from leitstand.json_document import to_line
+from leitstand.nearest import no_such
 
 
 class Shown(Protocol):
@@ -39,3 +40,13 @@ def page_by_name(
     after = [item for item in items if cursor is None or name(item) > cursor]
     shown = after[:limit]
     return page(shown, name(shown[-1]) if len(after) > limit else None)
+
+
+def one_by_name(
+    items: Sequence[S], name_of: Callable[[S], str], name: str, thing: str, see: str
+) -> Response:
+    """The document of the item of that name; raises NotFoundError, as ``no_such`` words it."""
+    named = {name_of(item): item for item in items}
+    if name not in named:
+        raise no_such(thing, name, named, see)
+    return document(named[name].as_dict())

@@ -7,9 +7,8 @@ from http import HTTPStatus
 from fastapi import APIRouter, Response
 
 from leitstand.archive import list_generations
-from leitstand.nearest import no_such
 from leitstand.protection import FULL, INCREMENTAL, ROTATE, VERIFY
-from leitstand.web.api.answers import Cursor, Limit, document, page_by_name
+from leitstand.web.api.answers import Cursor, Limit, document, one_by_name, page_by_name
 from leitstand.web.api.shapes import GenerationShape, ItemsOf, RunShape
 from leitstand.web.callers import Operator, Viewer
 from leitstand.web.controls import Desk
@@ -44,10 +43,9 @@ async def list_backups(_: Viewer, desk: Desk, cursor: Cursor = None, limit: Limi
 @router.get("/{generation}", response_model=GenerationShape)
 async def show_backup(_: Viewer, desk: Desk, generation: str) -> Response:
     """Show a generation."""
-    there = {g.id: g for g in await asyncio.to_thread(list_generations, desk.backups)}
-    if generation not in there:
-        raise no_such("generation", generation, there, "See `leitstand backup postgres list`.")
-    return document(there[generation].as_dict())
+    generations = await asyncio.to_thread(list_generations, desk.backups)
+    see = "See `leitstand backup postgres list`."
+    return one_by_name(generations, lambda each: each.id, generation, "generation", see)
 
 
 @router.post("/{action}", response_model=RunShape, status_code=HTTPStatus.ACCEPTED)

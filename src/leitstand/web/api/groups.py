@@ -3,8 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from leitstand.jobs import GroupSpec, Thing
-from leitstand.nearest import no_such
-from leitstand.web.api.answers import Cursor, Limit, document, page_by_name
+from leitstand.web.api.answers import Cursor, Limit, one_by_name, page_by_name
 from leitstand.web.api.described import body_of
 from leitstand.web.api.shapes import GroupShape, ItemsOf
 from leitstand.web.api.written import read_spec
@@ -23,10 +22,10 @@ async def list_groups(_: Viewer, desk: Desk, cursor: Cursor = None, limit: Limit
 @router.get("/{name}", response_model=GroupShape)
 async def show_group(_: Viewer, desk: Desk, name: str) -> Response:
     """Show a group."""
-    groups = {group.name: group for group in await desk.jobs.list_groups()}
-    if name not in groups:
-        raise no_such("group", name, groups, "See `leitstand group list`.")
-    return document(groups[name].as_dict())
+    groups = await desk.jobs.list_groups()
+    return one_by_name(
+        groups, lambda group: group.name, name, "group", "See `leitstand group list`."
+    )
 
 
 @router.put("/{name}", response_model=GroupShape, openapi_extra=body_of(GroupSpec))

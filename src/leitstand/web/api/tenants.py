@@ -3,16 +3,14 @@
 from http import HTTPStatus
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from leitstand.errors import UsageError
-from leitstand.execution import validation_sentence
 from leitstand.web.api.answers import Cursor, Limit, document, page_by_name
 from leitstand.web.api.described import body_of
 from leitstand.web.api.shapes import ItemsOf, TenantShape
 from leitstand.web.callers import Admin, Viewer
 from leitstand.web.controls import Desk
-from leitstand.web.request_body import read_document
+from leitstand.web.request_model import read_model
 
 router = APIRouter(prefix="/tenants", tags=["tenants"])
 
@@ -46,10 +44,7 @@ async def show_tenant(_: Viewer, desk: Desk, slug: str) -> Response:
 )
 async def create_tenant(_: Admin, desk: Desk, request: Request) -> Response:
     """Make a tenant and its database; 409 if there is one of this slug."""
-    try:
-        spec = TenantSpec.model_validate(await read_document(request))
-    except ValidationError as error:
-        raise UsageError(f"that is no tenant: {validation_sentence(error)}") from None
+    spec = await read_model(request, TenantSpec, "tenant")
     tenant = await desk.provisioner.provision(spec.slug, spec.name)
     return document(tenant.as_dict(), HTTPStatus.CREATED)
 

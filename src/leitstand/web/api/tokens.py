@@ -3,17 +3,15 @@
 from http import HTTPStatus
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from leitstand.access import Role
-from leitstand.errors import UsageError
-from leitstand.execution import validation_sentence
 from leitstand.web.api.answers import document, page
 from leitstand.web.api.described import body_of
 from leitstand.web.api.shapes import ItemsOf, NewTokenShape, TokenShape
 from leitstand.web.callers import Admin
 from leitstand.web.controls import Desk
-from leitstand.web.request_body import read_document
+from leitstand.web.request_model import read_model
 
 router = APIRouter(prefix="/tokens", tags=["tokens"])
 
@@ -42,10 +40,7 @@ async def list_tokens(_: Admin, desk: Desk) -> Response:
 )
 async def create_token(caller: Admin, desk: Desk, request: Request) -> Response:
     """Make a token; ``token`` is shown this once."""
-    try:
-        spec = TokenSpec.model_validate(await read_document(request))
-    except ValidationError as error:
-        raise UsageError(f"that is no token: {validation_sentence(error)}") from None
+    spec = await read_model(request, TokenSpec, "token")
     made, secret = await desk.access.create_token(
         spec.name, spec.role, caller.name, spec.expires_in
     )

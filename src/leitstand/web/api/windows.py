@@ -5,8 +5,7 @@ from http import HTTPStatus
 from fastapi import APIRouter, Request, Response
 
 from leitstand.jobs import Thing, WindowSpec
-from leitstand.nearest import no_such
-from leitstand.web.api.answers import Cursor, Limit, document, page_by_name
+from leitstand.web.api.answers import Cursor, Limit, document, one_by_name, page_by_name
 from leitstand.web.api.described import body_of
 from leitstand.web.api.shapes import ItemsOf, WindowShape
 from leitstand.web.api.written import read_spec
@@ -25,10 +24,10 @@ async def list_windows(_: Viewer, desk: Desk, cursor: Cursor = None, limit: Limi
 @router.get("/{name}", response_model=WindowShape)
 async def show_window(_: Viewer, desk: Desk, name: str) -> Response:
     """Show a window."""
-    windows = {window.name: window for window in await desk.windows.list_all()}
-    if name not in windows:
-        raise no_such("window", name, windows, "See `leitstand window list`.")
-    return document(windows[name].as_dict())
+    windows = await desk.windows.list_all()
+    return one_by_name(
+        windows, lambda window: window.name, name, "window", "See `leitstand window list`."
+    )
 
 
 @router.put("/{name}", response_model=WindowShape, openapi_extra=body_of(WindowSpec))

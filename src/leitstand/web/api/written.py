@@ -1,5 +1,6 @@
 """Reads jobs, windows and groups from requests, as they are read from files."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -16,14 +17,19 @@ async def read_spec(request: Request, thing: Thing, name: str, kinds: Kinds) -> 
 
     Raises ProblemError with everything that is wrong with it.
     """
-    written = {"name": name, **await read_document(request)}
-    if written["name"] != name:
-        raise ProblemError(
-            HTTPStatus.BAD_REQUEST, "USAGE", f"the path says {name!r}, and the body another name"
-        )
+    written = require_name(await read_document(request), name)
     try:
         specs = read_entries({thing.value: [written]}, kinds).specs[thing]
     except JobFileError as error:
         said = "; ".join(error.problems)
         raise ProblemError(HTTPStatus.BAD_REQUEST, error.code, said, error.remedy) from None
     return specs[name]
+
+
+def require_name(written: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What was written, with the name from the path; raises ProblemError if it says another."""
+    if written.get("name", name) != name:
+        raise ProblemError(
+            HTTPStatus.BAD_REQUEST, "USAGE", f"the path says {name!r}, and the body another name"
+        )
+    return {**written, "name": name}

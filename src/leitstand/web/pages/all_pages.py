@@ -4,7 +4,17 @@ from collections.abc import Awaitable, Callable
 
 from fastapi import APIRouter, Request, Response
 
-from leitstand.web.pages import downtimes, events, jobs, login, runs
+from leitstand.web.pages import (
+    alerts,
+    downtimes,
+    events,
+    jobs,
+    login,
+    modules,
+    notifications,
+    runs,
+    settings,
+)
 from leitstand.web.pages.guard import PageViewer
 from leitstand.web.pages.rendering import pages_of
 from leitstand.web.status import Status
@@ -19,6 +29,16 @@ def page_routes(gather: Callable[[], Awaitable[Status]]) -> APIRouter:
         """One look at everything."""
         return pages_of(request).show(request, "status.html", caller, status=await gather())
 
-    for part in (login, runs, jobs, events, downtimes):
+    for part in (
+        login,
+        runs,
+        jobs,
+        alerts,
+        notifications,
+        events,
+        downtimes,
+        modules,
+        settings,
+    ):
         router.include_router(part.router)
     return router

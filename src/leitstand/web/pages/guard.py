@@ -31,6 +31,7 @@ class PageGuard(RoleGuard):
 
 PageViewer = Annotated[Caller, Depends(PageGuard(Role.VIEWER))]
 PageOperator = Annotated[Caller, Depends(PageGuard(Role.OPERATOR))]
+PageAdmin = Annotated[Caller, Depends(PageGuard(Role.ADMIN))]
 
 
 async def to_login(request: Request, error: Exception) -> Response:

@@ -1,21 +1,17 @@
 """Logging in by a link or a token, and out."""
 
 from typing import Annotated
-from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from leitstand.access import Gate, UnauthenticatedError
 from leitstand.failed_attempts import TooManyFailuresError
 from leitstand.web.callers import COOKIE, address_of, require_same_origin
+from leitstand.web.form import read_form
 from leitstand.web.pages.guard import own_path, to_page
 from leitstand.web.pages.rendering import pages_of
-from leitstand.web.request_body import read_body
 
 router = APIRouter(include_in_schema=False)
-
-FORM_LIMIT = 4096
-"""Bytes of what the login page sends."""
 
 
 def gate_of(request: Request) -> Gate:
@@ -39,8 +35,8 @@ async def login_page(
 async def log_in(request: Request, gate: TheGate) -> Response:
     """Begin a session by a token."""
     require_same_origin(request.headers)
-    form = parse_qs((await read_body(request, FORM_LIMIT)).decode("utf-8", "replace"))
-    token, wanted = _field(form, "token").strip(), _field(form, "next")
+    form = await read_form(request)
+    token, wanted = form.get("token", ""), form.get("next", "")
     try:
         session = await gate.session_by_token(token.encode(), address_of(request))
     except (UnauthenticatedError, TooManyFailuresError) as error:
@@ -90,7 +86,3 @@ def _logged_in(request: Request, gate: Gate, session: str, wanted: str) -> Respo
         secure=request.url.scheme == "https",
     )
     return answer
-
-
-def _field(form: dict[str, list[str]], name: str) -> str:
-    return form.get(name, [""])[0]

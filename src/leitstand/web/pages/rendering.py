@@ -8,7 +8,10 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from leitstand import __version__
 from leitstand.access import Caller
+from leitstand.alerts import written_labels
 from leitstand.display import age, moment, seconds, size
+from leitstand.json_document import to_line
+from leitstand.notifications import shown_recipient
 from leitstand.web.security_headers import policy_for
 
 
@@ -44,4 +47,5 @@ def _templates() -> Environment:
         auto_reload=False,
     )
     environment.filters.update(age=age, moment=moment, seconds=seconds, size=size)
+    environment.filters.update(labels=written_labels, recipient=shown_recipient, json=to_line)
     return environment
