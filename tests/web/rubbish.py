@@ -22,7 +22,10 @@ NO_JSON = (
     b'{"a": NaN}',
 )
 ODD_TEXT = ("", " ", "\0", "\ud800", "٣", "x" * 5000, "a/b", "..", "'; --", "\u202e", "100y", "***")
-ODD_VALUES = (*ODD_TEXT, None, True, -1, 0, 10**30, -1e308, float("nan"), [], {}, [[]], {"": {}})
+ODD_VALUES: tuple[Any, ...] = (
+    *ODD_TEXT,
+    *(None, True, -1, 0, 10**30, -1e308, float("nan"), [], {}, [[]], {"": {}}),
+)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Flags and modules over HTTP."""
 
 import asyncio
+from typing import Any
 
 from leitstand.access import Role
 from tests.web.scene import Web
@@ -45,14 +46,15 @@ async def test_of_many_with_the_same_version_one_writes(web: Web) -> None:
         stale = await client.delete(path, headers=tag)
         assert (stale.status_code, stale.json()["code"]) == (409, "FLAG_VERSION")
         for wrong in ("x", "-1", "9" * 30, "²"):
-            bad = await client.put(path, json={}, headers={"If-Match": wrong.encode()})
+            bad = await client.put(path, json={}, headers={b"If-Match": wrong.encode()})
             assert bad.status_code == 400
         now = (await client.get(path)).headers["etag"]
         assert (await client.delete(path, headers={"If-Match": now})).status_code == 204
 
 
 async def test_flags_that_cannot_be(web: Web) -> None:
-    for body in ({"rollout_percentage": 101}, {"target_tenants": [""]}, {"on": True}, []):
+    bodies: list[Any] = [{"rollout_percentage": 101}, {"target_tenants": [""]}, {"on": True}, []]
+    for body in bodies:
         assert (await web.call("PUT", f"{API}/flags/f", json=body)).status_code == 400
     assert (await web.call("PUT", f"{API}/flags/a|b", json={})).json()["code"] == "FLAG_KEY"
 

@@ -63,12 +63,13 @@ async def test_only_an_administrator_writes_to_anybody(web: Web) -> None:
     sent = await web.call("POST", f"{API}/notifications", json={**body, "payload": {"a": 1}})
     assert (sent.status_code, sent.json()["recipient"]) == (202, "https://***")
     assert "hidden" not in (await web.get(f"{API}/notifications")).text
-    for wrong in (
+    wrongs: list[dict[str, Any]] = [
         {"channel": "smoke"},
         {"recipient": ""},
         {"payload": []},
         {"payload": {"a": "\0"}},
-    ):
+    ]
+    for wrong in wrongs:
         answer = await web.call("POST", f"{API}/notifications", json={**body, **wrong})
         assert answer.status_code == 400, answer.text
 
