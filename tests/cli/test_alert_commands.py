@@ -161,9 +161,9 @@ def test_the_secrets_of_a_url_are_not_listed(call: Calls) -> None:
     assert "TOKEN" not in call.text("notify", "list")
 
 
-def test_contacts_are_listed_and_tested(call: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    contact = [{"name": "chat", "url": "https://hooks.example/T0/hidden"}]
-    monkeypatch.setenv("LEITSTAND_CONTACT", json.dumps(contact))
+def test_contacts_are_listed_and_tested(call: Calls, tmp_path: Path) -> None:
+    contact = '[[contact]]\nname = "chat"\nurl = "https://hooks.example/T0/hidden"\n'
+    (tmp_path / "leitstand.toml").write_text(contact)
     assert "hidden" not in call.text("notify", "contacts")
     assert [each["name"] for each in call("notify", "contacts")] == ["chat", "default", "log"]
     (sent,) = call("notify", "test", "chat")

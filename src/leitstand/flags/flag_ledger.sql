@@ -1,6 +1,6 @@
 -- name: change^
--- Flag, history and notification are one statement. Versions come from one sequence, taken under the
--- row's lock: they grow with every change of a flag, also over a deletion.
+-- Flag, history and notification are one statement. Versions come from one sequence, taken under
+-- the row's lock: they grow with every change of a flag, also over a deletion.
 -- expected: the version that must be the current one, 0 for none; NULL for any.
 WITH changed AS (
     INSERT INTO flags AS f (
@@ -27,7 +27,7 @@ WITH changed AS (
         target_tenants = ARRAY(
             SELECT DISTINCT t.tenant
             FROM unnest(
-                coalesce(:target_tenants::text[], f.target_tenants) || :added::text[]
+                coalesce(:target_tenants::text[], f.target_tenants) || :added::text[] -- noqa: RF01
             ) AS t (tenant)
             WHERE t.tenant <> ALL(:removed::text[])
             ORDER BY t.tenant
@@ -80,7 +80,7 @@ noted AS (
         target_tenants,
         TRUE AS deleted,
         clock_timestamp() AS changed_at,
-        :changed_by AS changed_by
+        :changed_by
     FROM deleted
 )
 
