@@ -20,7 +20,7 @@ def new_secret() -> str:
 
 
 SECRET, OLD_SECRET, OTHER_SECRET = new_secret(), new_secret(), new_secret()
-TOKEN, OLD_TOKEN = secrets.token_hex(32), secrets.token_hex(32)
+TOKEN, OLD_TOKEN = "5e" * 32, "0d" * 32  # fixed: tests are named after them
 
 SIGNED = Hook("shop", keys=(signing_key(SECRET), signing_key(OLD_SECRET)))
 BEARER = Hook("alertmanager", tokens=(token_digest(TOKEN), token_digest(OLD_TOKEN)))
