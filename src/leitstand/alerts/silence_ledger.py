@@ -14,6 +14,9 @@ queries = load_queries(__file__)
 LONGEST = 366 * 86400.0
 """Seconds; who never wants to be told disables the rule."""
 
+FARTHEST = 100 * LONGEST
+"""Seconds from now, either way, within which a silence may begin."""
+
 
 class SilenceLedger:
     """Silences; those that are over stay as history."""
@@ -79,8 +82,8 @@ class SilenceLedger:
 def _check_time(seconds: float, starts_at: datetime | None) -> None:
     if not 0 < seconds <= LONGEST:
         raise UsageError("a silence lasts for some time, and at most a year")
-    if starts_at and abs((starts_at - datetime.now(UTC)).total_seconds()) > LONGEST:
-        raise UsageError("a silence begins within a year from now")
+    if starts_at and abs((starts_at - datetime.now(UTC)).total_seconds()) > FARTHEST:
+        raise UsageError("a silence begins within a hundred years from now")
 
 
 def _found(row: Mapping[str, Any] | None, silence_id: int) -> Mapping[str, Any]:

@@ -1,6 +1,7 @@
 """The shapes of alerts, their rules and silences, for the API's description."""
 
 from datetime import datetime
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -78,3 +79,4 @@ class SilenceShape(BaseModel):
     ends_at: datetime
     reason: str
     created_by: str
+    weekly: dict[str, Any] | None = Field(description="The times of the week at which it holds.")
