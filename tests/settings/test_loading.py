@@ -171,4 +171,4 @@ def test_what_is_shown_holds_no_secret(load: Load) -> None:
     assert not any(one in repr(shown) + repr(loaded.settings) for one in ("hidden", secret))
     assert shown["database.url"] == "postgresql://u:***@h/d"
     assert shown["backup.objects.password"] == "***"
-    assert shown["hook[0]"]["secret"] == "***"
+    assert "'secret': '***'" in str(shown["hook[0]"])
