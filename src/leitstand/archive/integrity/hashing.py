@@ -2,6 +2,7 @@
 
 import queue
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import Self
@@ -10,7 +11,7 @@ from leitstand.archive.integrity.hashed import Hashed
 from leitstand.archive.integrity.hasher import Hasher, hasher_for
 from leitstand.archive.integrity.revision import Revision
 from leitstand.archive.integrity.store import Store
-from leitstand.archive.integrity.tree_hashing import Allowance
+from leitstand.archive.integrity.tree_hashing import SLICE, Allowance
 
 LARGEST_HANDFUL = 1_000
 """Objects that a hasher is given at once when they are small: as long as it takes 0.02 s."""
@@ -96,14 +97,20 @@ class Hashing:
     def _hash_on(self, hasher: Hasher) -> None:
         size = 1
         while taken := self._left.take(size):
+            began = time.monotonic()
             done = hasher.hash(taken)
+            quick = time.monotonic() - began < SLICE / 2
             self._left.give_back(taken[len(done) :])
             if not done:
                 self._left.drop()
                 break
             self._done.put(done)
-            # A slice that was too short for all of them is full: the next is to be as large.
-            size = len(done) if len(done) < len(taken) else min(2 * size, LARGEST_HANDFUL)
+            # A slice that was too short for all of them is full: the next is to be as large. One
+            # that took its time does not grow either: nobody else could read what it held back.
+            if len(done) < len(taken):
+                size = len(done)
+            elif quick:
+                size = min(2 * size, LARGEST_HANDFUL)
 
     def _end(self, hasher: Hasher, thread: threading.Thread) -> None:
         hasher.stop()
