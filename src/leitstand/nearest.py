@@ -2,8 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from enum import Enum
+from typing import TypeVar
 
 from leitstand.errors import NotFoundError, UsageError
+
+Choice = TypeVar("Choice", bound=Enum)
 
 LONGEST_SHOWN = 100
 """Characters of a wrong name that an error repeats."""
@@ -25,6 +29,14 @@ def no_choice(thing: str, name: str, known: Sequence[str]) -> UsageError:
     """The error for a word that is none of the few that are ``known``."""
     there_are = f"There are: {', '.join(known)}."
     return UsageError(f"no {thing} is named {_shown(name)}", remedy=_meant(name, known) + there_are)
+
+
+def chosen(thing: str, name: str, choices: type[Choice]) -> Choice:
+    """The choice whose value is ``name``; raises what ``no_choice`` gives."""
+    try:
+        return choices(name)
+    except ValueError:
+        raise no_choice(thing, name, [choice.value for choice in choices]) from None
 
 
 def _shown(name: str) -> str:

@@ -15,7 +15,7 @@ from leitstand.errors import UsageError
 from leitstand.events import Event, EventState, NewEvent
 from leitstand.jobs import listening_jobs
 from leitstand.json_document import to_json
-from leitstand.nearest import no_choice
+from leitstand.nearest import chosen
 
 app = Commands("event", "Events: emit and list them, see which can happen.")
 
@@ -51,7 +51,7 @@ async def list_events(
     limit: Annotated[int, typer.Option("-n", min=1, max=10_000, help="At most so many.")] = 50,
 ) -> None:
     """List events, newest first."""
-    wanted = None if state is None else _state(state)
+    wanted = None if state is None else chosen("state", state, EventState)
     async with open_control(call.loaded) as control:
         events = await control.events.list_events(name, wanted, limit=limit)
     columns = ("event", "name", "source", "occurred (UTC)", "state", "run", "payload")
@@ -116,10 +116,3 @@ def _payload(text: str) -> dict[str, Any]:
             "the payload is not a JSON object", remedy="""Write it like '{"host": "web1"}'."""
         )
     return payload
-
-
-def _state(text: str) -> EventState:
-    try:
-        return EventState(text)
-    except ValueError:
-        raise no_choice("state", text, [state.value for state in EventState]) from None

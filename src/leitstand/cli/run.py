@@ -13,7 +13,7 @@ from leitstand.cli.output import details
 from leitstand.cli.table import Table
 from leitstand.display import moment, seconds
 from leitstand.jobs import Run, RunStatus, why_nothing_starts, why_waiting
-from leitstand.nearest import no_choice
+from leitstand.nearest import chosen
 
 app = Commands("run", "Runs: list, show, follow, cancel and retry them.")
 
@@ -31,7 +31,7 @@ async def list_runs(
     limit: Annotated[int, typer.Option("-n", min=1, max=10_000, help="At most so many.")] = 50,
 ) -> None:
     """List runs, newest first."""
-    wanted = None if status is None else _status(status)
+    wanted = None if status is None else chosen("status", status, RunStatus)
     async with open_control(call.loaded) as control:
         if job is not None:
             await control.jobs.get(job)
@@ -148,10 +148,3 @@ def _say(run: Run) -> str:
     if run.error_code is not None:
         return f"{run.error_code}: {run.error_message}"
     return run.progress_message or "" if run.status is RunStatus.RUNNING else ""
-
-
-def _status(text: str) -> RunStatus:
-    try:
-        return RunStatus(text)
-    except ValueError:
-        raise no_choice("status", text, [status.value for status in RunStatus]) from None

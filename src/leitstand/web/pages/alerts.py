@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Request, Response
 from leitstand.access import Role
 from leitstand.alerts import AlertFilter, Phase, SilenceSpec, read_labels
 from leitstand.duration import parse_duration
-from leitstand.nearest import no_choice
+from leitstand.nearest import chosen
 from leitstand.web.controls import Desk
 from leitstand.web.form import read_form
 from leitstand.web.number_cursor import LARGEST, cut, number_in
@@ -27,7 +27,8 @@ async def list_alerts(
 ) -> Response:
     """What is pending or firing (or in the state that is asked for), silences, rules."""
     watch = desk.evaluator
-    found = await watch.alerts.list_page(_filter(state), number_in(cursor), SHOWN + 1)
+    wanted = AlertFilter((chosen("state", state, Phase),)) if state else AlertFilter()
+    found = await watch.alerts.list_page(wanted, number_in(cursor), SHOWN + 1)
     alerts, older = cut(found, lambda alert: alert.id, SHOWN)
     return pages_of(request).show(
         request,
@@ -70,9 +71,3 @@ async def expire(_: PageOperator, desk: Desk, number: Number) -> Response:
     """End a silence now."""
     await desk.evaluator.silences.end(number)
     return to_page("/alerts")
-
-
-def _filter(state: str) -> AlertFilter:
-    if state and state not in STATES:
-        raise no_choice("state", state, STATES)
-    return AlertFilter((Phase(state),)) if state else AlertFilter()

@@ -9,7 +9,7 @@ from leitstand.access import Role
 from leitstand.events import EventState
 from leitstand.jobs import listening_jobs
 from leitstand.json_document import to_json
-from leitstand.nearest import no_choice
+from leitstand.nearest import chosen
 from leitstand.web.controls import Desk
 from leitstand.web.event_page import event_page
 from leitstand.web.pages.facts import facts_of
@@ -37,7 +37,7 @@ async def list_events(
     caller: PageViewer, desk: Desk, request: Request, wanted: Annotated[EventFilter, Query()]
 ) -> Response:
     """Events, newest first; beside them who listens, and the log tables."""
-    state = _state(wanted.state) if wanted.state else None
+    state = chosen("state", wanted.state, EventState) if wanted.state else None
     found, cursor = await event_page(desk, wanted.name or None, state, wanted.cursor or None, SHOWN)
     return pages_of(request).show(
         request,
@@ -87,9 +87,3 @@ async def reset_source(caller: PageOperator, desk: Desk, name: str) -> Response:
     """Forget how far it was read."""
     await desk.detection.reset(name, caller.name)
     return to_page(f"/events/sources/{quote(name)}")
-
-
-def _state(text: str) -> EventState:
-    if text not in STATES:
-        raise no_choice("state", text, STATES)
-    return EventState(text)

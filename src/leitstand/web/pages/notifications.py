@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Path, Request, Response
 
 from leitstand.access import Role
-from leitstand.nearest import no_choice
+from leitstand.nearest import chosen
 from leitstand.notifications import Status
 from leitstand.web.controls import Desk
 from leitstand.web.number_cursor import LARGEST, cut, number_in
@@ -25,7 +25,7 @@ async def list_notifications(
     caller: PageViewer, desk: Desk, request: Request, status: str = "", cursor: str = ""
 ) -> Response:
     """Messages, newest first, and who can be written to by name."""
-    wanted = _status(status) if status else None
+    wanted = chosen("status", status, Status) if status else None
     found = await desk.outbox.list_all(wanted, number_in(cursor), SHOWN + 1)
     shown, following = cut(found, lambda each: each.id, SHOWN)
     return pages_of(request).show(
@@ -61,9 +61,3 @@ async def send_test(caller: PageOperator, desk: Desk, name: str) -> Response:
     """Queue a test message to each whom the name reaches."""
     await desk.outbox.enqueue_all(desk.contacts.tests(name, caller.name))
     return to_page("/notifications")
-
-
-def _status(text: str) -> Status:
-    if text not in STATUSES:
-        raise no_choice("status", text, STATUSES)
-    return Status(text)

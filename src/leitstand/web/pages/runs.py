@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from leitstand.access import Role
 from leitstand.jobs import RunStatus
-from leitstand.nearest import no_choice
+from leitstand.nearest import chosen
 from leitstand.web.controls import Desk
 from leitstand.web.pages.facts import facts_of
 from leitstand.web.pages.filtering import Filter
@@ -33,7 +33,7 @@ async def list_runs(
     caller: PageViewer, desk: Desk, request: Request, wanted: Annotated[RunFilter, Query()]
 ) -> Response:
     """Runs, newest first."""
-    status = _status(wanted.status) if wanted.status else None
+    status = chosen("status", wanted.status, RunStatus) if wanted.status else None
     found, cursor = await run_page(desk, wanted.job or None, status, wanted.cursor or None, SHOWN)
     return pages_of(request).show(
         request,
@@ -83,9 +83,3 @@ async def retry_run(caller: PageOperator, desk: Desk, run_id: RunId) -> Response
     """Queue another attempt, and show it."""
     run = await desk.queue.retry(run_id, caller.name)
     return to_page(f"/runs/{run.id}")
-
-
-def _status(text: str) -> RunStatus:
-    if text not in STATUSES:
-        raise no_choice("status", text, STATUSES)
-    return RunStatus(text)
