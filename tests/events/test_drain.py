@@ -131,6 +131,43 @@ async def test_the_order_holds_over_further_attempts(scene: Scene, events: Event
     assert [(payload(run), run.attempt) for run in runs] == [(1, 1), (1, 2), (2, 1), (2, 2)]
 
 
+async def test_a_run_that_waits_gets_the_events_of_one_that_failed(
+    scene: Scene, events: EventQueue
+) -> None:
+    """No further attempt can wait beside it: the events must not end with the run that had them."""
+    retry = {"max_attempts": 2, "backoff": 0}
+    await scene.job(kind="gate", params={"fail": True}, event="e", retry=retry)
+    async with control_server(scene):
+        await emit(scene, events, 1, 2)
+        await eventually(lambda: _entered(scene, 1))
+        await emit(scene, events, 3)
+        await drained(events)
+        scene.gate.opened.set()
+        runs = await runs_of(scene, "job", 3)
+    assert [(payload(run), run.attempt) for run in runs] == [(2, 1), (3, 1), (3, 2)]
+    assert [run.event["count"] for run in runs if run.event] == [2, 3, 3]
+    assert runs[1].event is not None
+    assert [each["payload"]["n"] for each in runs[1].event["events"]] == [1, 2, 3]
+    assert runs[0].next_attempt_at is None
+    assert f"run {runs[1].id} " in str(runs[0].no_retry_reason)
+
+
+async def test_a_requested_run_displaces_no_event(scene: Scene, events: EventQueue) -> None:
+    """One event at a time: the failed run's comes again, after the run that somebody asked for."""
+    retry = {"max_attempts": 2, "backoff": 0}
+    await scene.job(
+        kind="gate", params={"fail": True}, event="e", deliver=Deliver.EACH, retry=retry
+    )
+    async with control_server(scene):
+        await emit(scene, events, 1, 2)
+        await eventually(lambda: _entered(scene, 1))
+        await scene.queue.request("job")
+        scene.gate.opened.set()
+        runs = await runs_of(scene, "job", 7)
+    told = [(run.event["payload"]["n"] if run.event else None, run.attempt) for run in runs]
+    assert told == [(1, 1), (None, 1), (None, 2), (1, 1), (1, 2), (2, 1), (2, 2)]
+
+
 async def test_nobody_listens(scene: Scene, events: EventQueue) -> None:
     """Neither a disabled job hears an event, nor one of another tenant; it is not kept for them."""
     await scene.job("disabled", event="e", enabled=False)

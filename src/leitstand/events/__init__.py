@@ -1,7 +1,7 @@
 """Events: what happened, where it is announced, and how many become one."""
 
 from leitstand.events.catalogue import Catalogue, CatalogueEntry
-from leitstand.events.coalescing import Gathered, run_event
+from leitstand.events.coalescing import Gathered, joined, run_event
 from leitstand.events.event import Event, EventState, NewEvent
 from leitstand.events.event_name import EventName
 from leitstand.events.queue import EventQueue, EventRefusedError, PayloadTooLongError, Waiting
@@ -19,6 +19,7 @@ __all__ = [
     "NewEvent",
     "PayloadTooLongError",
     "Waiting",
+    "joined",
     "outcome_entries",
     "outcome_event",
     "run_event",

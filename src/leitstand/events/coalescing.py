@@ -29,26 +29,35 @@ class Gathered:
 
 
 def run_event(gathered: Gathered, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What a run gets of these events, and of those that ``before`` stood for already.
+    """What a run gets of these events, and of those that ``before`` stood for already."""
+    latest = gathered.newest[-1]
+    listed = [_listed(event) for event in gathered.newest]
+    document = {
+        **listed[-1],
+        "name": latest.name,
+        "count": gathered.count,
+        "first_at": gathered.first_at.isoformat(),
+        "last_at": gathered.last_at.isoformat(),
+        "events": _within_limit(listed),
+    }
+    return joined(before, document)
+
+
+def joined(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run gets that stands for all events of both, each of which is the event of a run.
 
     The payload is that of the event stored last, whichever of the two has it. Events of another
     name in ``before`` (the job listened to something else then) are dropped.
     """
-    latest = gathered.newest[-1]
-    if before is None or before.get("name") != latest.name:
-        before = None
-    earlier = [] if before is None else before.get("events", [])
-    listed = sorted([*earlier, *map(_listed, gathered.newest)], key=lambda each: int(each["id"]))
-    top = listed[-1]
+    if before is None or before["name"] != after["name"]:
+        return dict(after)
+    listed = sorted([*before["events"], *after["events"]], key=lambda each: int(each["id"]))
     return {
-        "id": top["id"],
-        "name": latest.name,
-        "source": top["source"],
-        "occurred_at": top["occurred_at"],
-        "payload": top["payload"],
-        "count": gathered.count + (0 if before is None else before["count"]),
-        "first_at": _first(gathered, before),
-        "last_at": _last(gathered, before),
+        **listed[-1],
+        "name": after["name"],
+        "count": before["count"] + after["count"],
+        "first_at": min(before["first_at"], after["first_at"], key=datetime.fromisoformat),
+        "last_at": max(before["last_at"], after["last_at"], key=datetime.fromisoformat),
         "events": _within_limit(listed[-LISTED:]),
     }
 
@@ -60,20 +69,6 @@ def _listed(event: Event) -> dict[str, Any]:
         "occurred_at": event.occurred_at.isoformat(),
         "payload": event.payload,
     }
-
-
-def _first(gathered: Gathered, before: Mapping[str, Any] | None) -> str:
-    first = gathered.first_at
-    if before is not None:
-        first = min(first, datetime.fromisoformat(before["first_at"]))
-    return first.isoformat()
-
-
-def _last(gathered: Gathered, before: Mapping[str, Any] | None) -> str:
-    last = gathered.last_at
-    if before is not None:
-        last = max(last, datetime.fromisoformat(before["last_at"]))
-    return last.isoformat()
 
 
 def _within_limit(listed: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from leitstand.jobs.job import Job
 from leitstand.jobs.queue import queries as queue_queries
 from leitstand.jobs.run_change import RunChange, Tell
 from leitstand.jobs.run_status import RunStatus
+from leitstand.jobs.waiting_run import give_to_waiting
 from leitstand.store.database import Connection, load_queries
 from leitstand.store.jsonb import to_jsonb
 
@@ -34,12 +35,9 @@ class EventRuns:
         queued, not to start before ``not_before``. In the caller's transaction.
         """
         while True:
-            waiting = await queries.waiting_run_for_event(connection, job_id=job.id)
+            waiting = await give_to_waiting(connection, job.id, event_of)
             if waiting is not None:
-                event = to_jsonb(event_of(waiting["event"]))
-                await queries.set_event(connection, id=waiting["id"], event=event)
-                found: int = waiting["id"]
-                return found
+                return waiting
             created = await self.create(connection, job, event_of(None), not_before)
             if created is not None:
                 return created

@@ -1,14 +1,3 @@
--- name: waiting_run_for_event^
--- The run of the job that waits, locked so that nobody starts it meanwhile.
-SELECT id, event FROM runs
-WHERE job_id = :job_id AND status = 'queued'
-ORDER BY id
-LIMIT 1
-FOR UPDATE;
-
--- name: set_event!
-UPDATE runs SET event = :event WHERE id = :id;
-
 -- name: create_event_run^
 INSERT INTO runs (
     job_id, job, kind, exclusive, trigger_by, event, scheduled_at, not_before, priority, group_name,

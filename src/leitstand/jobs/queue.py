@@ -18,6 +18,7 @@ from leitstand.events import EventQueue, outcome_event
 from leitstand.execution import Lease
 from leitstand.jobs.dependencies import DependencyOutcome
 from leitstand.jobs.finished_run import FinishedRun
+from leitstand.jobs.further_attempts import queue_further
 from leitstand.jobs.job import Job
 from leitstand.jobs.job_ledger import no_such_job
 from leitstand.jobs.outcome_watcher import EndedRun, OutcomeWatcher, inform
@@ -223,15 +224,7 @@ class Queue:
             for f in finished
             if f.retry_delay is not None and f.lease.run_id in written
         ]
-        if not retried:
-            return set()
-        rows = queries.queue_next_attempts(connection, ids=retried)
-        queued = [row async for row in rows]
-        for row in queued:
-            self.tell(RunChange.of(row, RunStatus.QUEUED))
-        if len(queued) < len(retried):
-            await queries.mark_not_retried(connection, ids=retried)
-        return {row["correlation_id"] for row in queued}
+        return await queue_further(connection, retried, self.tell)
 
     async def _announce_ends(self, connection: Connection, written: Sequence[int]) -> None:
         """Store the events that these ends are, in the transaction that writes them."""
