@@ -88,8 +88,8 @@ class Target:
             return bool(await missing_own(connection))
 
     async def _make(self, tables: Sequence[Table]) -> None:
-        """Make what is missing. Who starts at the same moment may be faster with one of them."""
-        for _ in range(2):
+        """Make what is missing. Who starts at the same moment may be faster with any of them."""
+        for _ in tables:
             with suppress(TablesError, MessageRefusedError):
                 await self._create(tables)
                 return
