@@ -985,8 +985,6 @@ CREATE INDEX runs_waiting_for_agents ON public.runs USING btree (kind, priority 
 
 CREATE INDEX runs_waiting_in_group ON public.runs USING btree (group_name, priority DESC, scheduled_at, id) WHERE ((status = 'queued'::text) AND (group_name IS NOT NULL));
 
-CREATE INDEX scrub_state_by_age ON public.scrub_state USING btree (inventory, checked_at);
-
 ALTER TABLE ONLY public.alerts
     ADD CONSTRAINT alerts_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES public.alert_rules(id) ON DELETE CASCADE;
 

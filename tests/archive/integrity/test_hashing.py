@@ -8,13 +8,13 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from leitstand.archive.integrity.directory_store import DirectoryStore
-from leitstand.archive.integrity.hashed import Hashed, hash_object
+from leitstand.archive.integrity.hashed import Handful, Hashed, hash_object
 from leitstand.archive.integrity.hasher import HasherStoppedError, TreeHasher
 from leitstand.archive.integrity.hashing import Hashing
 from leitstand.archive.integrity.revision import Revision
@@ -50,7 +50,13 @@ def fill(root: Path, count: int, content: bytes = b"content") -> list[Revision]:
 
 def all_of(hashing: Hashing) -> list[Hashed]:
     with hashing:
-        return [hashed for handful in iter(hashing.next, None) for hashed in handful]
+        return [hashed for handful in iter(hashing.next, None) for hashed in each_of(handful)]
+
+
+def each_of(handful: Handful) -> Iterator[Hashed]:
+    for revision, size in zip(handful.right, handful.sizes, strict=True):
+        yield Hashed(revision, revision.checksum, size)
+    yield from handful.wrong
 
 
 @both
@@ -131,7 +137,7 @@ def test_a_hasher_that_died_is_an_error(tmp_path: Path) -> None:
     allowance = Allowance.begin(UNLIMITED, UNLIMITED)
     hasher = TreeHasher(os.fsencode(tmp_path), allowance)
     try:
-        assert hasher.hash(rows)[0].is_right
+        assert hasher.hash(rows).right == rows
         hasher.stop()
         with pytest.raises(HasherStoppedError):
             hasher.hash(rows)

@@ -14,8 +14,8 @@ from leitstand.archive.integrity.quota import Quota
 from leitstand.archive.integrity.remote_store import RemoteStore
 from leitstand.archive.integrity.scrub import ScrubOptions, scrub
 from leitstand.archive.integrity.scrub_ledger import (
-    Mark,
     MarkResult,
+    Marks,
     ScrubLedger,
     failure_counts,
 )
@@ -178,8 +178,11 @@ async def test_an_unreadable_object_is_a_finding(documents: Documents, database:
 async def test_two_scrubs_at_once_count_a_finding_once(database: Database) -> None:
     ledger = await ScrubLedger.of(database, "s3://x")
     sampled_at = await ledger.now()
-    marks = [Mark(b"a", MarkResult.FAILED, 1), Mark(b"b", MarkResult.OK, 1)]
+    marks = Marks()
+    marks.add(b"", MarkResult.FAILED, 1)
+    marks.add_right([b"b c"], [1])
     assert [await ledger.mark(marks, sampled_at) for _ in range(2)] == [2, 0]
+    assert sorted(await ledger.state(None, None)) == [b"", b"b c"]
     assert await failures(database) == 1
 
 

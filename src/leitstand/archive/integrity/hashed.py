@@ -1,6 +1,6 @@
 """Reads one object whole and says what its SHA-256 is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from leitstand.archive.integrity.revision import Revision
 from leitstand.archive.integrity.store import ObjectMissingError, ObjectUnreadableError, Store
@@ -27,6 +27,39 @@ class Hashed:
         """An object that could not be read, or only ``size`` bytes of it."""
         missing = isinstance(error, ObjectMissingError)
         return cls(revision, None, size, missing=missing, error=error.message)
+
+
+@dataclass(slots=True)
+class Handful:
+    """What reading several objects gave: those that are right, each with its size, and the others.
+
+    Nearly all are right in nearly all stores, so that there is no object for each of those.
+    """
+
+    right: list[Revision] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    wrong: list[Hashed] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        """How many objects were read, or could not be."""
+        return len(self.right) + len(self.wrong)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of all of them."""
+        return sum(self.sizes) + sum(hashed.size for hashed in self.wrong)
+
+    def add(self, hashed: Hashed) -> None:
+        """Put an object where it belongs."""
+        if hashed.is_right:
+            self.add_right(hashed.revision, hashed.size)
+        else:
+            self.wrong.append(hashed)
+
+    def add_right(self, revision: Revision, size: int) -> None:
+        """Add an object whose content is what the database says."""
+        self.right.append(revision)
+        self.sizes.append(size)
 
 
 def hash_object(store: Store, revision: Revision, spend: Spend = lambda _: None) -> Hashed:

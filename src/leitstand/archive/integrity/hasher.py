@@ -11,7 +11,7 @@ from typing import Protocol
 
 from leitstand.archive.integrity import tree_hashing
 from leitstand.archive.integrity.directory_store import unreadable
-from leitstand.archive.integrity.hashed import Hashed, hash_object
+from leitstand.archive.integrity.hashed import Handful, Hashed, hash_object
 from leitstand.archive.integrity.revision import Revision
 from leitstand.archive.integrity.store import Store
 from leitstand.archive.integrity.tree_hashing import Allowance, Answer, in_slice
@@ -30,7 +30,7 @@ class HasherStoppedError(LeitstandError):
 class Hasher(Protocol):
     """Hashes objects in their order, within an allowance. One thread calls it, any may stop it."""
 
-    def hash(self, revisions: Sequence[Revision]) -> list[Hashed]:
+    def hash(self, revisions: Sequence[Revision]) -> Handful:
         """The first of them, as many as a slice of time allows; none: the allowance is used up.
 
         After ``stop`` it returns what is complete, or raises HasherStoppedError.
@@ -51,9 +51,12 @@ class StoreHasher:
         self._allowance = allowance
         self._stopped = threading.Event()
 
-    def hash(self, revisions: Sequence[Revision]) -> list[Hashed]:
+    def hash(self, revisions: Sequence[Revision]) -> Handful:
         """See Hasher."""
-        return in_slice(revisions, self._hash, self._allowance)
+        handful = Handful()
+        for hashed in in_slice(revisions, self._hash, self._allowance):
+            handful.add(hashed)
+        return handful
 
     def _hash(self, revision: Revision) -> Hashed:
         return hash_object(self._store, revision, self._spend)
@@ -94,12 +97,12 @@ class TreeHasher:
         finally:
             os.close(life)
 
-    def hash(self, revisions: Sequence[Revision]) -> list[Hashed]:
+    def hash(self, revisions: Sequence[Revision]) -> Handful:
         """See Hasher."""
         to, back = self._process.stdin, self._process.stdout
         assert to is not None and back is not None  # noqa: S101 - they were asked for
         try:
-            tree_hashing.send(to, [revision.storage_key for revision in revisions])
+            tree_hashing.send(to, [(each.storage_key, each.checksum) for each in revisions])
             answers = tree_hashing.receive(back)
         except OSError:
             answers = None
@@ -108,7 +111,7 @@ class TreeHasher:
                 f"the process {self._process.pid} that hashes objects has ended",
                 remedy="Look whether memory was short (dmesg), and scrub again: it goes on.",
             )
-        return [_hashed(*pair) for pair in zip(revisions, answers, strict=False)]
+        return _handful(revisions, answers)
 
     def stop(self) -> None:
         """See Hasher."""
@@ -122,8 +125,17 @@ class TreeHasher:
             pass
 
 
-def _hashed(revision: Revision, answer: Answer) -> Hashed:
-    digest, size, number, why = answer
+def _handful(revisions: Sequence[Revision], answers: Sequence[Answer]) -> Handful:
+    handful = Handful()
+    for revision, answer in zip(revisions, answers, strict=False):
+        if isinstance(answer, int):
+            handful.add_right(revision, answer)
+        else:
+            handful.wrong.append(_wrong(revision, *answer))
+    return handful
+
+
+def _wrong(revision: Revision, digest: str | None, size: int, number: int, why: str) -> Hashed:
     if digest is not None:
         return Hashed(revision, digest, size)
     return Hashed.failed(revision, size, unreadable(revision.storage_key, number, why))

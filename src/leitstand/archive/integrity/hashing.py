@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import Self
 
-from leitstand.archive.integrity.hashed import Hashed
+from leitstand.archive.integrity.hashed import Handful
 from leitstand.archive.integrity.hasher import Hasher, hasher_for
 from leitstand.archive.integrity.revision import Revision
 from leitstand.archive.integrity.store import Store
@@ -20,8 +20,6 @@ READY = 4
 """Handfuls of outcomes that wait for whoever takes them in; more wait with the hashers."""
 
 UNLIMITED = float("inf")
-
-Handful = list[Hashed]
 
 
 class Hashing:
@@ -82,7 +80,7 @@ class Hashing:
                 case BaseException() as error:
                     raise error
                 case handful:
-                    self.bytes_read += sum(hashed.size for hashed in handful)
+                    self.bytes_read += handful.bytes_read
                     return handful
         return None
 

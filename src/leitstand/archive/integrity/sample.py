@@ -7,6 +7,7 @@ was checked within the cool-down is left out.
 import heapq
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Generic, TypeVar
 
 Of = TypeVar("Of")
@@ -39,30 +40,38 @@ class Sampler(Generic[Of]):
         self._cooldown = cooldown.total_seconds()
         self._size = size
         self._now = now.timestamp()
-        self._kept: list[_Candidate[Of]] = []
+        self._kept: list[tuple[float, bytes, Of]] = []
+        self._heap: list[_Candidate[Of]] = []
 
-    def offer(self, key: bytes, checked_at: datetime | None, of: Of) -> None:
-        """Consider an object. A time in the future counts like any other: clocks differ."""
-        when = _NEVER if checked_at is None else checked_at.timestamp()
-        if abs(self._now - when) < self._cooldown or self._size <= 0:
+    def offer(self, key: bytes, checked_at: float | None, of: Of) -> None:
+        """Consider an object; when it was checked in seconds since 1970, None for never.
+
+        A time in the future counts like any other: clocks differ.
+        """
+        when = _NEVER if checked_at is None else checked_at
+        if abs(self._now - when) < self._cooldown:
             return
-        candidate = _Candidate(when, key, of)
-        if len(self._kept) < self._size:
-            self._kept.append(candidate)
-            if len(self._kept) == self._size:
-                heapq.heapify(self._kept)
-        elif self._kept[0] < candidate:
-            heapq.heapreplace(self._kept, candidate)
+        if self._heap:
+            candidate = _Candidate(when, key, of)
+            if self._heap[0] < candidate:
+                heapq.heapreplace(self._heap, candidate)
+        elif len(self._kept) < self._size:
+            self._kept.append((when, key, of))
+        elif self._size > 0:
+            self._begin_to_choose()
+            self.offer(key, checked_at, of)
+
+    def _begin_to_choose(self) -> None:
+        self._heap = [_Candidate(*each) for each in self._kept]
+        self._kept.clear()
+        heapq.heapify(self._heap)
 
     def take(self) -> list[tuple[bytes, Of]]:
         """The sample, the most urgent first; nothing is kept afterwards."""
-        kept, self._kept = self._kept, []
-        kept.sort(key=_urgency)
-        return [(each.key, each.of) for each in kept]
-
-
-def _urgency(candidate: _Candidate[Of]) -> tuple[float, bytes]:
-    return candidate.checked_at, candidate.key
+        kept = self._kept + [(each.checked_at, each.key, each.of) for each in self._heap]
+        self._kept, self._heap = [], []
+        kept.sort(key=itemgetter(0, 1))
+        return [(key, of) for _, key, of in kept]
 
 
 def sample(
@@ -75,5 +84,6 @@ def sample(
     """The keys to read next, the most urgent first; the same input gives the same output."""
     sampler: Sampler[None] = Sampler(cooldown, size, now)
     for key in existing:
-        sampler.offer(key, last_scrubbed.get(key), None)
+        checked_at = last_scrubbed.get(key)
+        sampler.offer(key, None if checked_at is None else checked_at.timestamp(), None)
     return [key for key, _ in sampler.take()]

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from leitstand.archive.integrity.hashed import Hashed, hash_object
+from leitstand.archive.integrity.hashed import Handful, Hashed, hash_object
 from leitstand.archive.integrity.hashing import Hashing
 from leitstand.archive.integrity.quota import LARGEST, Quota
 from leitstand.archive.integrity.revision import Revision, Revisions
 from leitstand.archive.integrity.sample import Sampler
-from leitstand.archive.integrity.scrub_ledger import Mark, MarkResult, ScrubLedger
+from leitstand.archive.integrity.scrub_ledger import MarkResult, Marks, ScrubLedger
 from leitstand.archive.integrity.scrubbing import Coverage, Scrubbing, ScrubFinding
 from leitstand.archive.integrity.store import Store
 from leitstand.archive.integrity.survey import Survey, survey_objects
@@ -96,15 +96,13 @@ class _Run:
         self.result = Scrubbing(store.name)
         self._table, self._store, self._ledger = table, store, ledger
         self._sampled_at = sampled_at
-        self._marks: list[Mark] = []
+        self._marks = Marks()
 
-    async def take_in(self, handful: list[Hashed]) -> None:
-        """Tell right from wrong, looking again at what seems wrong, and note both in batches."""
-        suspects = [hashed for hashed in handful if not hashed.is_right]
-        for hashed in handful:
-            if hashed.is_right:
-                self._mark(hashed, MarkResult.OK)
-        if suspects:
+    async def take_in(self, handful: Handful) -> None:
+        """Note what is right, look again at what seems wrong, and note that, too, in batches."""
+        self.result.sampled += len(handful.right)
+        self._marks.add_right([each.storage_key for each in handful.right], handful.sizes)
+        if suspects := handful.wrong:
             rows = await self._table.find([each.revision.storage_key for each in suspects])
             for suspect in suspects:
                 await self._judge(suspect, rows.get(suspect.revision.storage_key, []))
@@ -115,7 +113,7 @@ class _Run:
         """Write the outcomes since the last time."""
         if self._marks:
             await self._ledger.mark(self._marks, self._sampled_at)
-            self._marks = []
+            self._marks = Marks()
 
     async def _judge(self, suspect: Hashed, rows: list[Revision]) -> None:
         """What reading again says, beside the rows as they are now."""
@@ -125,7 +123,7 @@ class _Run:
         again = await asyncio.to_thread(hash_object, self._store, rows[0])
         if again.missing:
             self.result.missing += 1
-            self._marks.append(Mark(suspect.revision.storage_key, MarkResult.MISSING, 0))
+            self._marks.add(suspect.revision.storage_key, MarkResult.MISSING, 0)
             return
         wrong = [row for row in rows if row.checksum and row.checksum != again.actual]
         if not wrong:  # object and row were replaced while the first reading went on
@@ -136,4 +134,4 @@ class _Run:
 
     def _mark(self, hashed: Hashed, result: MarkResult) -> None:
         self.result.sampled += 1
-        self._marks.append(Mark(hashed.revision.storage_key, result, hashed.size))
+        self._marks.add(hashed.revision.storage_key, result, hashed.size)

@@ -27,13 +27,28 @@ class MarkResult(StrEnum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """The outcome of one look, to be noted."""
+class Marks:
+    """Outcomes of looks at objects, to be noted together; each as the text that is sent."""
 
-    storage_key: bytes
-    result: MarkResult
-    size: int
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+        self.results: list[str] = []
+        self.sizes: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def add(self, key: bytes, result: MarkResult, size: int) -> None:
+        """Add the outcome of one look."""
+        self.keys.append(bytea_text(key))
+        self.results.append(result.value)
+        self.sizes.append(str(size))
+
+    def add_right(self, keys: Sequence[bytes], sizes: Sequence[int]) -> None:
+        """Add objects that are as they should be."""
+        self.keys += map(bytea_text, keys)
+        self.results += [MarkResult.OK.value] * len(keys)
+        self.sizes += map(str, sizes)
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,11 @@ class FailedObjects:
     first: Mapping[bytes, datetime] = field(default_factory=dict)
 
 
+def bytea_text(key: bytes) -> str:
+    """The key as PostgreSQL writes it, which is never empty and without a space."""
+    return rf"\x{key.hex()}"
+
+
 class ScrubLedger:
     """The state of the objects of one store, named by its address."""
 
@@ -84,8 +104,11 @@ class ScrubLedger:
         moment: datetime = row["now"]
         return moment
 
-    async def state(self, after: bytes | None, upto: bytes | None) -> dict[bytes, datetime]:
-        """When the keys behind ``after`` up to ``upto`` were read last; None: no limit."""
+    async def state(self, after: bytes | None, upto: bytes | None) -> dict[bytes, float]:
+        """When the keys behind ``after`` up to ``upto`` were read last; None: no limit.
+
+        In seconds since 1970.
+        """
         async with self._database.connection(LONG) as connection:
             rows = queries.state(connection, inventory=self._inventory, after=after, upto=upto)
             return {bytes(row["storage_key"]): row["checked_at"] async for row in rows}
@@ -101,7 +124,7 @@ class ScrubLedger:
             row = await queries.today(connection, inventory=self._inventory, since=now - DAY)
         return Today(row["objects"], row["bytes"])
 
-    async def mark(self, marks: Sequence[Mark], sampled_at: datetime) -> int:
+    async def mark(self, marks: Marks, sampled_at: datetime) -> int:
         """Note outcomes, and count the failures among them, in one transaction.
 
         An object that somebody else has marked since ``sampled_at`` keeps that mark and is not
@@ -111,9 +134,9 @@ class ScrubLedger:
             row = await queries.mark(
                 connection,
                 inventory=self._inventory,
-                keys=[mark.storage_key for mark in marks],
-                results=[mark.result.value for mark in marks],
-                sizes=[mark.size for mark in marks],
+                keys=" ".join(marks.keys),
+                results=" ".join(marks.results),
+                sizes=" ".join(marks.sizes),
                 sampled_at=sampled_at,
             )
         made: int = row["marks"]

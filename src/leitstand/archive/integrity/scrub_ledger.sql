@@ -14,7 +14,7 @@ SELECT clock_timestamp() AS now;
 -- name: state
 SELECT
     storage_key,
-    checked_at
+    extract(EPOCH FROM checked_at)::double precision AS checked_at
 FROM scrub_state
 WHERE
     inventory = :inventory
@@ -32,17 +32,19 @@ FROM scrub_state
 WHERE inventory = :inventory AND checked_at > :since AND result <> 'missing';
 
 -- name: mark^
+-- What is to be noted comes as words with spaces between them: an array would be made of its
+-- thousands of elements one by one, which takes the sender longer than the server's part.
 WITH marked AS (
     INSERT INTO scrub_state AS known (inventory, storage_key, checked_at, result, size)
     SELECT
         :inventory,
-        given.storage_key,
+        given.storage_key::bytea,
         clock_timestamp(),
         given.result,
-        given.size
-    FROM unnest(:keys::bytea[], :results::text[], :sizes::bigint[]) AS given (
-        storage_key, result, size
-    )
+        given.size::bigint
+    FROM unnest(
+        string_to_array(:keys, ' '), string_to_array(:results, ' '), string_to_array(:sizes, ' ')
+    ) AS given (storage_key, result, size)
     ON CONFLICT (inventory, storage_key) DO UPDATE
         SET checked_at = excluded.checked_at, result = excluded.result, size = excluded.size
         WHERE known.checked_at < :sampled_at

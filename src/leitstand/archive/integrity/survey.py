@@ -2,7 +2,6 @@
 
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import datetime
 
 from leitstand.archive.integrity.revision import Revision, RevisionPage, Revisions
 from leitstand.archive.integrity.sample import Sampler
@@ -21,7 +20,7 @@ class Survey:
     uncheckable: int = 0
     """Without a checksum in the database, or with a key that is too long."""
 
-    def take_in(self, page: RevisionPage, state: dict[bytes, datetime]) -> None:
+    def take_in(self, page: RevisionPage, state: dict[bytes, float]) -> None:
         """Offer a page's objects to the sample."""
         for revision in page.revisions:
             key = revision.storage_key
