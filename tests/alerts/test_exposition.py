@@ -33,10 +33,18 @@ def test_numbers(text: str, value: float) -> None:
 
 def test_a_bad_line_costs_no_other() -> None:
     """Aggregate case 8."""
-    bad = ['m{a="x"y"} 1', "m{a=x} 1", "m", "m one", "m 1_000", '{a="b"} 1', 'm{a="x" 1']
+    bad = ['m{a="x"y"} 1', "m{a=x} 1", "m", "m1", "m one", "m 1_000", '{a="b"} 1', 'm{a="x" 1']
     page = parse_page("\n".join(["m 1", *bad, 'm{a="b"} 2']))
     assert page.rejected == len(bad)
     assert len(values(page, "m")) == 2
+
+
+@pytest.mark.parametrize("strange", ["\u2028", "\x85", "\x0c", "\x1c", "\r"])
+def test_what_a_label_says_is_no_line_of_its_own(strange: str) -> None:
+    """Whoever chooses the text of a label could otherwise make a metric, and an alert."""
+    page = parse_page(f'm{{user="x{strange}made_up 99 # "}} 1\n')
+    assert values(page, "m") == [({"user": f"x{strange}made_up 99 # "}, 1.0)]
+    assert page.series("made_up") is None
 
 
 def test_a_metric_without_series_is_there() -> None:

@@ -1,5 +1,7 @@
 """Reading what modules show: nothing is altered, nothing breaks the rest."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,6 +100,7 @@ def test_promtool_finds_nothing_to_say() -> None:
         (b'# TYPE h histogram\nh_bucket 1\nh_bucket{le="x"} 1\n', [], {Dropped.MALFORMED: 2}),
         (b'# TYPE s summary\ns{quantile="x"} 1\ns_sum 1\n', ["s_sum 1"], {Dropped.MALFORMED: 1}),
         (b"# TYPE a gauge\n# TYPE a counter\na 1\n", ["a 1"], {Dropped.TYPE: 1}),
+        (b"up1\nupInf\nup 1\n", ["up 1"], {Dropped.MALFORMED: 2}),
     ],
 )
 def test_a_bad_line_costs_itself(body: bytes, kept: list[str], dropped: dict[Dropped, int]) -> None:
@@ -107,6 +110,31 @@ def test_a_bad_line_costs_itself(body: bytes, kept: list[str], dropped: dict[Dro
         text, left_out = shown(body, memory)
         samples = [line.removeprefix("x_") for line in text.splitlines() if line[0] != "#"]
         assert (samples, left_out) == (kept, dropped)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"a " + b"1" * 30_000 + b"x\n",
+        b"a" + b"\t" * 30_000 + b"x\n",
+        b"a {" + b'b="c", ' * 30_000 + b"} x\n",
+        b"# HELP a " + b"\\\\" * 30_000 + b"x\na 1\n",
+        b"a" * 30_000 + b"\n",
+    ],
+    ids=["digits", "blanks", "labels", "backslashes", "name"],
+)
+def test_a_long_line_costs_its_length(body: bytes) -> None:
+    """One of a megabyte may not hold up the pages of all modules for hours."""
+    began = time.monotonic()
+    read_page(body, MOST)
+    assert time.monotonic() - began < 5  # what grows with the square takes a minute
+
+
+def test_a_help_text_with_sound_escapes_stays_as_it_is() -> None:
+    """A backslash that escapes nothing is doubled, so that every parser takes the text."""
+    text, _ = shown(b"# HELP a C:\\\\temp\\n\na 1\n# HELP b C:\\temp\nb 1\n")
+    helps = [line for line in text.splitlines() if line.startswith("# HELP")]
+    assert helps == ["# HELP x_a C:\\\\temp\\n", "# HELP x_b C:\\\\temp"]
 
 
 def test_families_are_put_together() -> None:

@@ -8,11 +8,12 @@ import re
 
 from leitstand.alerts.metric_page import ALERTABLE, MetricPage, Series
 
+# Possessive: a line costs its length at most, and `up1` is not `up` with the value 1.
 _SAMPLE = re.compile(
-    r"""([a-zA-Z_:][a-zA-Z0-9_:]*)
-        [ \t]*(?:\{((?:[^"{}]|"(?:[^"\\]|\\.)*")*)\})?
-        [ \t]*(\S+)
-        (?:[ \t]+-?[0-9.]+)?
+    r"""([a-zA-Z_:][a-zA-Z0-9_:]*+)
+        [ \t]*+(?:\{((?:[^"{}]++|"(?:[^"\\]++|\\.)*+")*+)\})?
+        [ \t]*+(\S++)
+        (?:[ \t]++-?[0-9.]+)?
         [ \t]*(?:\#.*)?""",
     re.VERBOSE,
 )
@@ -27,7 +28,8 @@ PARTS = ("_total", "_bucket", "_sum", "_count", "_created", "_info")
 def parse_page(text: str) -> MetricPage:
     """The page that ``text`` is; ``rejected`` counts the lines that could not be read."""
     page, types = MetricPage(), dict[str, str]()
-    for line in text.splitlines():
+    # By line feeds alone: splitlines() also ends lines at characters that a label's text may hold.
+    for line in text.split("\n"):
         if line.startswith("#"):
             _read_comment(line, page, types)
         elif line.strip():

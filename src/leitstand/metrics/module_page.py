@@ -26,7 +26,7 @@ from leitstand.metrics.sample_line import (
 KINDS = frozenset((b"counter", b"gauge", b"histogram", b"summary", b"untyped"))
 
 _metadata = re.compile(rb"#[ \t]+(HELP|TYPE)[ \t]+([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*([^\r\n]*)").match
-_bad_escape = re.compile(rb"\\(?![\\n])|(?:\\\\)+\\(?![\\n])")
+_well_escaped = re.compile(rb"(?:[^\\]++|\\[\\n])*+").fullmatch
 
 
 class Dropped(StrEnum):
@@ -291,6 +291,6 @@ def _read_comments(comments: list[bytes]) -> Iterator[tuple[bytes, bytes, bytes]
 
 def _sound(text: bytes) -> bytes:
     """A help text that every parser takes: valid escapes, no NUL, UTF-8."""
-    if _bad_escape.search(text):
+    if not _well_escaped(text):
         text = text.replace(b"\\", b"\\\\")
     return text.replace(b"\0", b"").decode("utf-8", "replace").encode()

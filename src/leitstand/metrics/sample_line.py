@@ -17,7 +17,7 @@ _NUMBER = (
     rb"[+-]?(?:(?:\d{1,200}(?:\.\d{0,200})?|\.\d{1,200})(?:[eE](?:-\d{1,3}|\+?\d{1,2}))?"
     rb"|\d(?:\.\d{0,200})?[eE]\+?(?:[12]\d\d|30[0-7]))"
 )
-_ANY_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_ANY_NUMBER = rb"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?"
 
 VALUE = b"\xff"
 TEXT = b"\xfe"
@@ -42,11 +42,13 @@ has_bucket = re.compile(rb'[{,]le="(?:%b|%b)"' % (_NUMBER, _SPECIAL)).search
 has_quantile = re.compile(rb'[{,]quantile="(?:%b|%b)"' % (_NUMBER, _SPECIAL)).search
 """Whether a block of labels has a quantile that is a number."""
 
+# Possessive: nothing is given back. A line of a million digits must cost no more than its length,
+# and `up1` is a name without a value, not `up` with the value 1.
 _loose = re.compile(
-    rb"[ \t]*(%b)[ \t]*(?:\{((?:[^\"{}]|%b)*)\})?[ \t]*(%b|%b)(?:[ \t]+(\d{1,18}))?[ \t\r]*"
+    rb"[ \t]*+(%b+)[ \t]*+(?:\{((?:[^\"{}]|%b)*+)\})?[ \t]*+(%b|%b)(?:[ \t]++(\d{1,18}))?[ \t\r]*+"
     % (_NAME, _TEXT, _ANY_NUMBER, _SPECIAL)
 ).fullmatch
-_loose_label = re.compile(rb"[ \t]*(%b)[ \t]*=[ \t]*(%b)[ \t]*(,|\Z)" % (_LABEL, _TEXT)).match
+_loose_label = re.compile(rb"[ \t]*+(%b)[ \t]*+=[ \t]*+(%b)[ \t]*+(,|\Z)" % (_LABEL, _TEXT)).match
 
 
 def name_in(shape: bytes) -> bytes | None:
@@ -78,8 +80,8 @@ def normalised(line: bytes) -> bytes | None:
 
 def _labels(block: bytes) -> list[bytes] | None:
     found: list[bytes] = []
-    position = 0
-    while block[position:].strip():
+    position, end = 0, len(block.rstrip())
+    while position < end:
         match = _loose_label(block, position)
         if match is None:
             return None
