@@ -69,6 +69,14 @@ def test_whether_a_module_is_active_and_where_its_metrics_are(
     assert "MODULE_AMBIGUOUS" in said(capsys, "module", "register", "web1-b", "1", code=1)
 
 
+def test_a_module_is_deleted(capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "module", "register", "web1", "1.0")
+    said(capsys, "module", "credential", "web1")
+    assert said(capsys, "module", "delete", "web1") == "Module web1 is deleted.\n"
+    assert document(capsys, "module", "list") == []
+    assert "MODULE_NOT_REGISTERED" in said(capsys, "module", "delete", "web1", code=1)
+
+
 def test_what_makes_no_sense(capsys: pytest.CaptureFixture[str]) -> None:
     assert "module register nobody" in said(capsys, "module", "credential", "nobody", code=1)
     assert "either" in said(capsys, "module", "credential", code=2)

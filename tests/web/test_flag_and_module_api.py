@@ -3,7 +3,10 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from leitstand.access import Role
+from leitstand.modules import AuthenticationError
 from tests.web.scene import Web
 
 API = "/api/v1"
@@ -86,6 +89,19 @@ async def test_a_modules_life(web: Web) -> None:
     assert (still["active"], still["flags"][0]["reason"]) == (True, "STATIC")
     assert (await web.call("PUT", path, json={"version": "2"})).json()["metrics_url"] is None
     assert (await web.get(f"{API}/modules/nothing")).json()["code"] == "MODULE_NOT_REGISTERED"
+
+
+async def test_a_deleted_module_is_gone_with_its_credentials(web: Web) -> None:
+    path = f"{API}/modules/shop"
+    await web.call("PUT", path, json={"version": "1"})
+    made = (await web.call("POST", f"{path}/credentials")).json()
+    assert (await web.call("DELETE", path)).status_code == 204
+    for answer in (await web.get(path), await web.call("DELETE", path)):
+        assert (answer.status_code, answer.json()["code"]) == (404, "MODULE_NOT_REGISTERED")
+    with pytest.raises(AuthenticationError):
+        shown = (made["client_id"].encode(), made["secret"].encode())
+        await web.controls.credentials.authenticate(*shown, "10.0.0.1")
+    assert (await web.call("PUT", f"{API}/modules/shop-b", json={"version": "1"})).is_success
 
 
 async def test_modules_that_cannot_be(web: Web) -> None:

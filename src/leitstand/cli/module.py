@@ -65,6 +65,14 @@ async def active(
     call.output.show(document, f"{name} is {'' if state else 'not '}active for {tenant}.")
 
 
+@app.command("delete")
+async def delete(call: Invocation, name: Name) -> None:
+    """Delete a module and its credentials; its metrics leave ours from the next scrape on."""
+    async with open_control(call.loaded) as control:
+        await control.modules.delete(name)
+    call.output.show({"deleted": name}, f"Module {name} is deleted.")
+
+
 @app.command("source")
 async def source(
     call: Invocation,

@@ -58,6 +58,16 @@ class ModuleLedger:
             raise _unknown(name)
         return Module.from_row(row)
 
+    async def delete(self, name: str) -> None:
+        """Delete the module and its credentials; its metrics are gone from the next scrape on.
+
+        An agent of that name is let in no more. Raises UnknownModuleError.
+        """
+        async with self._database.connection() as connection:
+            row = await queries.delete(connection, name=name)
+        if row is None:
+            raise _unknown(name)
+
     async def find(self, name: str) -> Module | None:
         """The module of that name, or None."""
         async with self._database.connection() as connection:

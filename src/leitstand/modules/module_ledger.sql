@@ -19,6 +19,10 @@ UPDATE modules SET metrics_url = :metrics_url, updated_at = now()
 WHERE name = :name
 RETURNING *;
 
+-- name: delete^
+-- Its credentials go with it.
+DELETE FROM modules WHERE name = :name RETURNING name;
+
 -- name: find^
 SELECT * FROM modules WHERE name = :name;
 

@@ -76,6 +76,13 @@ async def register_module(_: Admin, desk: Desk, name: str, request: Request) -> 
     return document(module.as_dict())
 
 
+@router.delete("/{name}", status_code=HTTPStatus.NO_CONTENT, response_class=Response)
+async def delete_module(_: Admin, desk: Desk, name: str) -> Response:
+    """Delete the module and its credentials, which open nothing any more."""
+    await desk.modules.delete(name)
+    return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
 @router.get("/{name}/active", response_model=ActivityShape)
 async def show_activity(_: Viewer, desk: Desk, name: str, tenant: ForTenant = None) -> Response:
     """Say whether the module is active for a tenant, flag by flag."""
