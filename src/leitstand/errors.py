@@ -38,6 +38,11 @@ class LeitstandError(Exception):
         self.code = code or type(self).code
         self.failure_class = failure_class or type(self).failure_class
 
+    @property
+    def sentence(self) -> str:
+        """Message and detail, for where one text has to say it all."""
+        return ": ".join(filter(None, (self.message, self.detail)))
+
     def as_dict(self) -> dict[str, str | None]:
         """The error's JSON shape: ``{code, message, detail, remedy}``."""
         return {

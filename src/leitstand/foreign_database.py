@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 import psycopg
-from sqlalchemy import make_url
+from sqlalchemy import URL, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
@@ -25,7 +26,10 @@ _DRIVERS = {
 
 @dataclass(frozen=True)
 class ForeignDatabase:
-    """Another program's database; ``setting`` is the name under which people gave its URL."""
+    """Another program's database, to read; ``setting`` is the name of the setting with its URL.
+
+    A file of SQLite that is not there is an error and never made.
+    """
 
     url: str = field(repr=False)
     setting: str
@@ -34,7 +38,7 @@ class ForeignDatabase:
         """A way to the database; raises UsageError, without repeating the URL."""
         scheme = self.url.partition("://")[0].partition("+")[0].lower()
         if scheme in _DRIVERS:
-            return self._engine(_DRIVERS[scheme])
+            return self._engine(scheme)
         if "://" in self.url and not scheme.startswith("postgres"):
             raise UsageError(
                 f"{self.setting} begins with {scheme}://, which is no supported database",
@@ -50,12 +54,13 @@ class ForeignDatabase:
         password = self._password()
         return text.replace(password, "***") if password else text
 
-    def _engine(self, driver: str) -> AsyncEngine:
+    def _engine(self, scheme: str) -> AsyncEngine:
         try:
-            options = {"connect_timeout": CONNECT} if driver.startswith("mysql") else {}
-            return create_async_engine(
-                make_url(self.url).set(drivername=driver), connect_args=options, poolclass=NullPool
-            )
+            url = make_url(self.url).set(drivername=_DRIVERS[scheme])
+            if scheme == "sqlite":
+                return _reading_sqlite(_existing_file(url))
+            options = {"connect_timeout": CONNECT}
+            return create_async_engine(url, connect_args=options, poolclass=NullPool)
         except (ArgumentError, ValueError):
             raise UsageError(
                 f"{self.setting} is not a URL",
@@ -70,6 +75,31 @@ class ForeignDatabase:
             return None if password is None else str(password)
         except (ArgumentError, ValueError, psycopg.Error):
             return None
+
+
+def _existing_file(url: URL) -> URL:
+    """The URL of a file of SQLite as one by which the file is not made when it is not there.
+
+    Not ``mode=ro``: whoever reads a database in WAL mode like that leaves files beside it which the
+    application may not write to, and cannot read one that its application left in the middle.
+    """
+    if not url.database or url.database == ":memory:":
+        return url
+    file = url.database
+    name = file if file.startswith("file:") else f"file:{quote(file)}"
+    return url.set(database=name, query={**url.query, "mode": "rw", "uri": "true"})
+
+
+def _reading_sqlite(url: URL) -> AsyncEngine:
+    engine = create_async_engine(url, poolclass=NullPool)
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def refuse_writing(connection: Any, _: object) -> None:  # noqa: ANN401 -- the driver's
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA query_only = ON")
+        cursor.close()
+
+    return engine
 
 
 def _connector(conninfo: str) -> Callable[[], Any]:

@@ -46,7 +46,11 @@ def test_from_rows_to_events(capsys: pytest.CaptureFixture[str]) -> None:
     log = sqlite3.connect("log.sqlite", isolation_level=None)
     log.execute(TABLES["sqlite"].format(name="wt_log"))
     log.execute("CREATE TABLE audit (id integer PRIMARY KEY, text text, amount text)")
-    assert printed(capsys, "detect", "status") == "No log table was read yet.\n"
+    states = json.loads(printed(capsys, "detect", "status", "--json"))
+    assert [(each["name"], each["state"]) for each in states] == [
+        ("shop", "new"),
+        ("webtrees", "new"),
+    ]
     printed(capsys, "apply", "leitstand.toml")
     reports = json.loads(printed(capsys, "detect", "run", "--json"))
     assert [report["did"] for report in reports] == ["began", "began"]
@@ -72,6 +76,42 @@ def test_from_rows_to_events(capsys: pytest.CaptureFixture[str]) -> None:
     assert findings["log table webtrees"]["ok"]
     assert "no table audit" in findings["log table shop"]["problem"]
     log.close()
+
+
+def test_a_wrong_name_is_told_wherever_somebody_looks(capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong prefix: when the configuration is checked, the job enabled, the state asked for."""
+    watching = '[[job]]\nname = "watch"\nkind = "detect-log-events"\nenabled = false\n'
+    Path("leitstand.toml").write_text(CONFIGURATION + watching)
+    assert "No log table is watched" not in printed(capsys, "detect", "status")
+    missing = "database file of webtrees is not there"
+    assert missing in printed(capsys, "config", "check", code=1)
+    assert not Path("log.sqlite").exists()
+    log = sqlite3.connect("log.sqlite")
+    log.execute("CREATE TABLE audit (id integer PRIMARY KEY, text text, amount text)")
+    log.close()
+    wrong = "there is no table wt_log in the database of webtrees"
+    assert wrong in printed(capsys, "config", "check", code=1)
+    printed(capsys, "apply", "leitstand.toml")
+    assert run(["job", "enable", "watch"]) == 0
+    assert wrong in capsys.readouterr().err
+    states = {
+        each["name"]: each for each in json.loads(printed(capsys, "detect", "status", "--json"))
+    }
+    assert states["webtrees"]["state"] == "unavailable"
+    assert wrong in states["webtrees"]["problem"]
+    assert states["shop"]["state"] == "new"
+
+
+def test_a_database_that_is_away_is_no_error_of_the_configuration(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("leitstand.toml").write_text(
+        '[[detector]]\ndatabase_url = "mysql://u:hidden@127.0.0.1:1/x"\n'
+    )
+    assert run(["config", "check"]) == 0
+    shown = capsys.readouterr()
+    assert "Not checked: detector webtrees: the database of webtrees does not answer" in shown.err
+    assert "hidden" not in shown.out + shown.err
 
 
 @pytest.mark.parametrize(

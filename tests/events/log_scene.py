@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
 
 from leitstand.events import Event, EventQueue
 from leitstand.events.detection import (
@@ -181,7 +182,11 @@ async def log_on_sqlite(database: Database, directory: Path) -> LogScene:
 
 async def log_scene(database: Database, url: str, writers_url: str) -> LogScene:
     """A scene with an empty table; ``writers_url`` is the way of the application itself."""
-    engine = ForeignDatabase(writers_url, "it").engine()
+    if writers_url.startswith("sqlite"):  # our own way would not write
+        url = writers_url.replace("sqlite", "sqlite+aiosqlite", 1)
+        engine = create_async_engine(url, poolclass=NullPool)
+    else:
+        engine = ForeignDatabase(writers_url, "it").engine()
     scene = LogScene(database, engine, webtrees("webtrees", url, "wt_", None))
     await scene.create()
     return scene

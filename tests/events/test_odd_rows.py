@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from leitstand.events.detection import Columns
 from leitstand.store.database import Database
@@ -49,6 +50,41 @@ async def test_in_mariadb(database: Database, mariadb: MariaDb, what: str) -> No
     message, told = ODD[what]
     await log.log(message.decode())
     await the_odd_one_is_told(log, told)
+
+
+async def test_a_file_that_is_not_there_is_not_made(database: Database, tmp_path: Path) -> None:
+    log = await log_on_sqlite(database, tmp_path)
+    await log.detect()
+    file = tmp_path / "log.sqlite"
+    away = file.rename(tmp_path / "away.sqlite")
+    report = await log.detect()
+    assert report.problem is not None
+    assert (report.problem.code, file.exists()) == ("SOURCE_UNAVAILABLE", False)
+    assert "database file of webtrees is not there" in (await log.sources())[0].problem  # type: ignore[operator]
+    away.rename(file)
+    await log.log("Login: x")
+    await log.detect()
+    assert await log.messages() == ["Login: x"]
+
+
+async def test_a_file_is_read_as_it_is_and_left_as_it_was(
+    database: Database, tmp_path: Path
+) -> None:
+    """Also in WAL mode, where a reader could leave files that the application may not write to."""
+    directory = tmp_path / "an odd #name? 100%"
+    directory.mkdir()
+    with sqlite3.connect(directory / "log.sqlite") as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+    log = await log_on_sqlite(database, directory)
+    await log.detect()
+    await log.log("Login: x")
+    await log.detect()
+    assert await log.messages() == ["Login: x"]
+    assert [each.name for each in directory.iterdir()] == ["log.sqlite"]
+    with pytest.raises(OperationalError, match="readonly"):
+        async with log.readers_engine().begin() as reader:
+            await log.insert(reader, "Login: intruder")
 
 
 async def the_odd_one_is_told(log: LogScene, told: str) -> None:

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from sqlalchemy import text
 
+from leitstand.events.detection import webtrees
 from leitstand.store.database import Database
 from tests.events.log_scene import FAILED, LogScene, log_on_mariadb, log_on_sqlite
 from tests.jobs.scene import Scene, control_server, eventually
@@ -61,6 +63,34 @@ async def test_another_table_begins_anew(any_log: LogScene) -> None:
     assert await log.messages() == []
     (reset,) = await log.events("source.reset")
     assert reset.payload["reason"] == "the configuration names another table"
+
+
+def test_another_password_is_no_other_table() -> None:
+    """Whoever exchanges it may not lose what came meanwhile."""
+    for before, after in (
+        ("host=db dbname=app user=u password=old", "password='n e w' user=v dbname=app host=db"),
+        ("mysql://u:old@db/app", "mysql://u:n@w@db/app"),
+    ):
+        assert identity_at(before) == identity_at(after)
+    assert identity_at("host=db dbname=app") != identity_at("host=db dbname=other")
+
+
+def identity_at(url: str) -> str:
+    return webtrees("webtrees", url, "wt_", None).identity
+
+
+async def test_a_clock_that_was_set_back_stops_nothing(database: Database, tmp_path: Path) -> None:
+    """The cool-down ends, whatever the control database's clock says."""
+    log = await log_on_sqlite(database, tmp_path)
+    await log.detect()
+    await log.log("Login: x")
+    async with log.database.connection() as connection:
+        await connection.execute(
+            "UPDATE detection_sources SET last_run_at = last_run_at + interval '1 year'"
+        )
+    (report,) = await log.detection().run_once()
+    assert report.did == "was read"
+    assert await log.messages() == ["Login: x"]
 
 
 async def test_a_wrong_column_is_named(any_log: LogScene) -> None:

@@ -3,6 +3,7 @@
 import json
 
 from leitstand.app.configuration_check import check_configuration
+from leitstand.app.source_look import check_sources
 from leitstand.cli.commands import Commands
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.table import Table
@@ -12,9 +13,14 @@ app = Commands("config", "The configuration: what is in effect and where it came
 
 
 @app.command("check")
-def check(call: Invocation) -> None:
-    """Check the configuration and print what is in effect, with secrets masked."""
+async def check(call: Invocation) -> None:
+    """Check the configuration and print what is in effect, with secrets masked.
+
+    Log tables of detectors are looked at: a wrong name is an error, a database that is away is not.
+    """
     check_configuration(call.loaded)
+    for unseen in await check_sources(call.loaded.settings):
+        call.output.note(f"Not checked: {unseen}")
     entries = effective_configuration(call.loaded)
     rows = [(entry.key, _shown(entry.value), entry.origin) for entry in entries]
     call.output.show(

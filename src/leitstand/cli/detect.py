@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from leitstand.app.control import open_control
+from leitstand.app.source_look import states_now
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
@@ -19,7 +20,8 @@ app = Commands("detect", "Detectors of log tables: run them now, see how far the
 async def run(
     call: Invocation,
     again: Annotated[
-        bool, typer.Option("--again", help="Also what was read within the last 5 minutes.")
+        bool,
+        typer.Option("--again", "--force", help="Also what was read within the last 5 minutes."),
     ] = False,
 ) -> ExitCode:
     """Read the log tables now; jobs that listen to what happened run."""
@@ -34,13 +36,14 @@ async def run(
 
 @app.command("status")
 async def status(call: Invocation) -> None:
-    """Show how far each log table has been read."""
+    """Show how far each log table has been read, and whether it can be read now."""
     async with open_control(call.loaded) as control:
-        sources = await DetectionLedger(control.database).status()
+        known = await DetectionLedger(control.database).status()
+        sources = await states_now(control.settings, known)
     columns = ("source", "state", "last read (UTC)", "highest", "event", "checkpoint", "open gaps")
     rows = [row for source in sources for row in _rows(source)]
     documents = [source.as_dict() for source in sources]
-    call.output.show(documents, Table(columns, rows, empty="No log table was read yet."))
+    call.output.show(documents, Table(columns, rows, empty=_NONE))
 
 
 @app.command("reset")
@@ -72,7 +75,7 @@ _NONE = "No log table is watched; see [[detector]] in docs/configuration.md."
 
 
 def _row(report: SourceReport) -> tuple[object, ...]:
-    did = report.did if report.problem is None else f"{report.did}: {report.problem}"
+    did = report.did if report.problem is None else f"{report.did}: {report.problem.sentence}"
     return report.source, did, sum(report.emitted.values()), report.late, report.dead
 
 

@@ -7,6 +7,7 @@ import typer
 
 from leitstand.app.control import Control, open_control
 from leitstand.app.job_changes import delete_job
+from leitstand.app.source_look import source_problems
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
@@ -15,6 +16,7 @@ from leitstand.cli.run import await_end, note_if_nobody_is_there, run_code, run_
 from leitstand.cli.table import Table
 from leitstand.display import moment
 from leitstand.errors import UsageError
+from leitstand.events.detection import DetectLogEvents
 from leitstand.jobs import Job, Occurrence, Records, explain, next_allowed, preview
 
 app = Commands("job", "Jobs: list, show, run, explain, enable and disable them.")
@@ -103,6 +105,9 @@ async def enable(call: Invocation, name: Name) -> None:
     """Let the job run by its schedule again; what it missed is not caught up."""
     async with open_control(call.loaded) as control:
         job = await control.jobs.set_enabled(name, True)
+    if job.kind == DetectLogEvents.kind:
+        for problem in await source_problems(call.loaded.settings):
+            call.output.note(f"It cannot be read now: {problem}")
     planned = "" if job.next_run_at is None else f" Its next run: {_next(job)} UTC."
     call.output.show(job.as_dict(), f"Job {name} is enabled.{planned}")
 

@@ -33,5 +33,4 @@ def wrong(name: str, problem: str, remedy: str | None) -> Finding:
 
 def from_error(name: str, error: LeitstandError) -> Finding:
     """An error as a finding, with the password of any URL in it masked."""
-    parts = [error.message] if error.detail is None else [error.message, error.detail]
-    return wrong(name, mask_url(": ".join(parts)), error.remedy)
+    return wrong(name, mask_url(error.sentence), error.remedy)

@@ -42,7 +42,7 @@ class SourceReport:
             "emitted": dict(self.emitted),
             "late": self.late,
             "dead": self.dead,
-            "problem": None if self.problem is None else str(self.problem),
+            "problem": None if self.problem is None else self.problem.sentence,
         }
 
 
@@ -93,9 +93,9 @@ class Detection:
             if not mine:
                 return SourceReport(table.name, "another run reads it")
             state = await self._ledger.state(table.name, table.identity)
-            if not again and state.age is not None and state.age < COOLDOWN - JITTER:
+            if not again and state.was_read_within(COOLDOWN - JITTER):
                 return SourceReport(table.name, "was read a moment ago")
-            if table.offline_marker is not None and table.offline_marker.exists():
+            if table.is_offline:
                 await self._ledger.note_trouble(table.name, "offline", None)
                 return SourceReport(table.name, "is off line")
             return await self._read(table, heard, state)
@@ -114,8 +114,8 @@ class Detection:
             if not await self._ledger.save(state, advance):
                 return SourceReport(table.name, "another run was faster")
         except LeitstandError as error:
-            log.warning("a source cannot be read", source=table.name, error=str(error))
-            await self._ledger.note_trouble(table.name, "unavailable", str(error))
+            log.warning("a source cannot be read", source=table.name, error=error.sentence)
+            await self._ledger.note_trouble(table.name, "unavailable", error.sentence)
             return SourceReport(table.name, "cannot be read", problem=error)
         did = "began" if state.highest is None else "began anew" if advance.reset else "was read"
         return SourceReport(table.name, did, advance.emitted, advance.late, advance.dead)

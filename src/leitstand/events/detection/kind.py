@@ -36,6 +36,8 @@ class DetectLogEvents:
         return Result(
             objects_processed=sum(sum(report.emitted.values()) for report in reports),
             objects_skipped=len(failed),
-            skip_reasons=tuple(f"{report.source}: {report.problem}" for report in failed),
+            skip_reasons=tuple(
+                f"{each.source}: {each.problem.sentence}" for each in failed if each.problem
+            ),
             result={"sources": [report.as_dict() for report in reports]},
         )

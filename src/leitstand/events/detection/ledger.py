@@ -39,6 +39,10 @@ class SourceState:
     checkpoints: Mapping[str, int]
     gaps: Mapping[str, Sequence[Gap]]
 
+    def was_read_within(self, seconds: float) -> bool:
+        """Whether the last run began so lately; not one in the future: the clock was set back."""
+        return self.age is not None and 0 <= self.age < seconds
+
 
 @dataclass(frozen=True)
 class Advance:

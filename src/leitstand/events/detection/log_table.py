@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from leitstand.address import conninfo_parts
 from leitstand.events.catalogue import CatalogueEntry
 
 MESSAGE_LIMIT = 250
 """Characters of a message that a payload holds."""
+
+_PLACE = ("service", "host", "hostaddr", "port", "dbname")
+"""What in a connection string of PostgreSQL says where a database is."""
 
 _JOINING = "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16}"
 
@@ -61,9 +65,21 @@ class LogTable:
     @property
     def identity(self) -> str:
         """Tells this table from another one, without secrets."""
-        place = self.url.rpartition("@")[2].partition("?")[0]
-        told = "\0".join([place, self.table, self.columns.id])
+        told = "\0".join([self._place, self.table, self.columns.id])
         return hashlib.sha256(told.encode()).hexdigest()
+
+    @property
+    def _place(self) -> str:
+        """Where the database is. A new password or user makes no other table of it."""
+        if "://" in self.url:
+            return self.url.rpartition("@")[2].partition("?")[0]
+        parts = conninfo_parts(self.url) or {}
+        return " ".join(f"{name}={parts[name]}" for name in _PLACE if name in parts)
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether the application says, by its marker, that it is off line."""
+        return self.offline_marker is not None and self.offline_marker.exists()
 
     @property
     def types(self) -> frozenset[str]:

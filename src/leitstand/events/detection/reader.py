@@ -322,8 +322,9 @@ async def reading(
         async with asyncio.timeout(DEADLINE):
             connection = await engine.connect()
         try:
-            connection = await connection.execution_options(isolation_level="AUTOCOMMIT")
-            await _prepare(connection)
+            async with asyncio.timeout(DEADLINE):
+                connection = await connection.execution_options(isolation_level="AUTOCOMMIT")
+                await _prepare(connection)
             yield Reader(table, connection, settled)
         finally:
             with contextlib.suppress(SQLAlchemyError, OSError):
@@ -367,6 +368,13 @@ def _failure(table: LogTable, error: DBAPIError) -> LeitstandError:
             detail=said,
             remedy="See that the table's name and its prefix are right. What was read is not"
             " forgotten if it comes back.",
+        )
+    if said.startswith("unable to open database file"):
+        return NotFoundError(
+            f"the database file of {table.name} is not there, or may not be opened",
+            code="SOURCE_UNAVAILABLE",
+            detail=said,
+            remedy="See that database_url names the file, from the root on: sqlite:////DIRECTORY/FILE.",
         )
     if (
         state in ("42703", "42501")

@@ -1,7 +1,7 @@
 """How far a log table has been read, as it is shown and measured."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self
 
@@ -67,6 +67,30 @@ class SourceStatus:
         detectors = [DetectorStatus(**each) for each in row["detectors"]]
         plain = {name: row[name] for name in cls.__dataclass_fields__ if name != "detectors"}
         return cls(**plain, detectors=detectors)
+
+    @classmethod
+    def unread(cls, name: str) -> Self:
+        """Of a source that was never read."""
+        return cls(
+            name=name,
+            state="new",
+            problem=None,
+            epoch=0,
+            highest=None,
+            id_limit=None,
+            last_run_at=None,
+            last_read_at=None,
+            read_age=None,
+            clock_skew=None,
+            resets=0,
+            late_rows=0,
+            dead_ids=0,
+            detectors=(),
+        )
+
+    def unavailable(self, problem: str) -> Self:
+        """The same of a source that cannot be read now."""
+        return replace(self, state="unavailable", problem=problem)
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON shape."""
