@@ -1,8 +1,13 @@
 """The reaper: what the core forgot is closed, what may still run is not."""
 
-from leitstand.downtimes import Reaper, State
+from datetime import UTC, datetime
+
+from leitstand.app.downtime_events import FIELDS, DowntimeEvents
+from leitstand.downtimes import Herald, Listeners, Reaper, State
+from leitstand.events import Event, EventQueue
+from leitstand.store.database import Database
 from tests.downtimes.conftest import Scene
-from tests.downtimes.core import ADD, DELETE, SERVICE, START, STOP, T, life, message
+from tests.downtimes.core import ADD, DELETE, FLEXIBLE, SERVICE, START, STOP, T, body, life, message
 
 GRACE = 900
 
@@ -43,3 +48,36 @@ async def test_a_flexible_one_has_its_duration(scene: Scene) -> None:
     reaper = Reaper(scene.target, GRACE)
     assert await reaper.run_once(T + 7201 + GRACE) == []
     assert [one.ended for one in await reaper.run_once(T + 14201 + GRACE)] == [T + 14200]
+
+
+async def test_what_is_closed_is_told_once(scene: Scene, database: Database) -> None:
+    """As what the core says; a word of its own that comes later is told where it is another."""
+    await scene.apply(message(ADD, T - 10), message(START, T), message(START, T, **SERVICE))
+    await scene.apply(message(ADD, T - 10, downtime_id=9, **FLEXIBLE))
+    reaper = Reaper(scene.target, GRACE, leaves_news=True)
+    herald = Herald(scene.target, DowntimeEvents(database, EventQueue(database)))
+    for _ in range(2):
+        await reaper.run_once(T + 9000)
+        await herald.run_once()
+    told = await raised(database)
+    whats = [(one.name, one.payload["downtime_id"], one.payload["service"]) for one in told]
+    assert sorted(whats, key=str) == [
+        ("downtime.ended", 42, "HTTP"),
+        ("downtime.ended", 42, None),
+        ("downtime.removed", 9, None),
+    ]
+    for one in told:
+        assert set(one.payload) == set(FIELDS)
+        assert one.payload["reaped"]
+        assert one.occurred_at == datetime.fromtimestamp(T + 7200, UTC)
+    intake = scene.intake(Listeners(herald=herald))
+    late = [message(STOP, T + 7200, attr=1, usec=5), message(DELETE, T + 7200, usec=6)]
+    cancelled = message(STOP, T + 60, attr=2, **SERVICE)
+    never = message(DELETE, T + 7201, downtime_id=9, **FLEXIBLE)
+    await intake.take([body(one) for one in (*late, cancelled, never)])
+    assert [one.name for one in (await raised(database))[3:]] == ["downtime.cancelled"]
+
+
+async def raised(database: Database) -> list[Event]:
+    """The events, oldest first."""
+    return (await EventQueue(database).list_events())[::-1]

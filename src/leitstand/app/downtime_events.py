@@ -31,6 +31,7 @@ FIELDS = {
     "author": "who scheduled it",
     "comment": "why",
     "at": "when this happened, by the core's clock",
+    "reaped": "whether the core did not say so: Leitstand has closed what was overdue",
 }
 
 

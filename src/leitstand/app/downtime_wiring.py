@@ -19,6 +19,7 @@ from leitstand.downtimes import (
     Intake,
     Listeners,
     QueueSettings,
+    Reaped,
     Reaper,
     Target,
     Views,
@@ -56,6 +57,12 @@ class Downtimes:
         applier = Applier(self.target, node_name, leaves_news=True)
         return Intake(applier, self.dead_letters, source, listeners)
 
+    async def reap(self, now: float) -> list[Reaped]:
+        """Close what is overdue at ``now``, and announce that; what was closed."""
+        reaped = await self.reaper.run_once(now)
+        await self.herald.run_once()
+        return reaped
+
     async def replay(self, letter_ids: Iterable[int]) -> Counts:
         """Take dead letters in again, in this order. Raises NotFoundError for an unknown one."""
         return await replay(self.dead_letters, letter_ids, self.intake)
@@ -69,7 +76,7 @@ async def downtimes_of(around: Around) -> Downtimes:
         target,
         Views(target),
         DeadLetters(around.database),
-        Reaper(target, around.settings.downtimes.reap_after),
+        Reaper(target, around.settings.downtimes.reap_after, leaves_news=True),
         Herald(target, DowntimeEvents(around.database, around.events)),
     )
 
@@ -91,7 +98,8 @@ class DowntimeFeed:
 
     def duties(self) -> list[Coroutine[Any, Any, None]]:
         """What is to run until the server ends."""
-        return [self.consumer.run(), self.reaper.run(), self.herald.run()]
+        reaping = self.reaper.run(lambda: self.consumer.state.is_behind)
+        return [self.consumer.run(), reaping, self.herald.run()]
 
 
 async def make_feed(around: Around) -> DowntimeFeed:

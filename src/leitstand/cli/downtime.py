@@ -96,7 +96,7 @@ async def create_tables(call: Invocation) -> None:
 async def reap(call: Invocation) -> None:
     """Close downtimes whose end has passed without a word from the core."""
     async with _downtimes(call) as downtimes:
-        reaped = await downtimes.reaper.run_once(time.time())
+        reaped = await downtimes.reap(time.time())
     document = [{"kind": r.key.kind.value, **r.key._asdict()} for r in reaped]
     rows = [(r.key.hostname, r.key.service_description, r.key.internal_downtime_id) for r in reaped]
     table = Table(("host", "service", "id"), rows, empty="Nothing is overdue.")

@@ -47,6 +47,11 @@ class ConsumerState:
         return 0.0 if self.idle else self.last_lag
 
     @property
+    def is_behind(self) -> bool:
+        """Whether what comes is so late that what happened since may still wait."""
+        return self.lag > LATE
+
+    @property
     def depth(self) -> int:
         """Messages that waited when the queue was last asked; 0 when nothing waits."""
         return 0 if self.idle else self.last_depth

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from leitstand.downtimes.downtime import Event
+from leitstand.downtimes.downtime import Event, Key
 from leitstand.downtimes.moments import moment_of
 from leitstand.downtimes.tables import NEWS
 from leitstand.downtimes.transition import Happening, stamp_of
@@ -49,8 +49,32 @@ class Waiting:
 def happened(event: Event, happening: Happening, digest: bytes) -> Happened:
     """What ``event`` was for the downtime that ``digest`` stands for."""
     stamp = stamp_of(event)
-    identity = f"{digest.hex()} {happening.value} {stamp.seconds}.{stamp.usec:06}"
+    identity = _identity(digest, happening, stamp.seconds, stamp.usec)
     return Happened(identity, happening.value, event_payload(event))
+
+
+def happened_to_row(
+    key: Key, row: Mapping[str, Any], happening: Happening, at: int, digest: bytes
+) -> Happened:
+    """What became of a downtime of which the core says nothing; ``at`` is in Unix seconds."""
+    payload = {
+        "kind": key.kind.value,
+        "host": key.hostname,
+        "service": key.service_description or None,
+        "downtime_id": key.internal_downtime_id,
+        "start": moment_of(key.scheduled_start_time),
+        "end": moment_of(row["scheduled_end_time"]),
+        "fixed": bool(row["is_fixed"]),
+        "author": row["author_name"] or None,
+        "comment": row["comment_data"] or None,
+        "at": moment_of(at),
+        "reaped": True,
+    }
+    return Happened(_identity(digest, happening, at, 0), happening.value, payload)
+
+
+def _identity(digest: bytes, happening: Happening, seconds: int, usec: int) -> str:
+    return f"{digest.hex()} {happening.value} {seconds}.{usec:06}"
 
 
 def event_payload(event: Event) -> dict[str, Any]:
@@ -67,6 +91,7 @@ def event_payload(event: Event) -> dict[str, Any]:
         "author": (downtime.author_name or "")[:AUTHOR] or None,
         "comment": (downtime.comment_data or "")[:COMMENT] or None,
         "at": moment_of(event.timestamp),
+        "reaped": False,
     }
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,10 +11,11 @@ from sqlalchemy import Table, and_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from leitstand.downtimes.downtime import Key, Kind, expected_end
+from leitstand.downtimes.news import Happened, add_news, happened_to_row
 from leitstand.downtimes.rows import key_of
 from leitstand.downtimes.tables import HISTORY, KEY_COLUMNS, SCHEDULED
 from leitstand.downtimes.target import Opened, Target
-from leitstand.downtimes.transition import Facts
+from leitstand.downtimes.transition import Facts, Happening
 from leitstand.errors import LeitstandError
 
 log = structlog.get_logger(__name__)
@@ -31,31 +32,49 @@ FORGET_AFTER = 400 * 86400
 
 @dataclass(frozen=True)
 class Reaped:
-    """A downtime that was closed, and when it should have ended, in Unix seconds."""
+    """A downtime that was closed, by its scheduled row; and when it should have ended."""
 
     key: Key
-    ended: int
+    row: Mapping[str, Any]
+
+    @property
+    def ended(self) -> int:
+        """In Unix seconds."""
+        return expected_end(self.row)
+
+    @property
+    def happening(self) -> Happening:
+        """What that was: of a flexible one without a START nobody says that it ever ran."""
+        never_ran = not (self.row["was_started"] or self.row["is_fixed"])
+        return Happening.REMOVED if never_ran else Happening.ENDED
 
 
 class Reaper:
     """Closes what is overdue by more than ``grace`` seconds: the scheduled row goes, the history
     row gets the expected end, the ledger remembers that this was a guess.
 
-    A message that comes later after all outweighs the guess. Several reapers take turns.
+    A message that comes later after all outweighs the guess. Several reapers take turns. With
+    ``leaves_news`` what was closed is put into the outbox for a herald, as the applier does.
     """
 
-    def __init__(self, target: Target, grace: float) -> None:
+    def __init__(self, target: Target, grace: float, *, leaves_news: bool = False) -> None:
         self._target = target
         self._grace = grace
+        self._leaves_news = leaves_news
 
-    async def run(self) -> None:
-        """A pass every minute, until cancelled."""
+    async def run(self, is_behind: Callable[[], bool]) -> None:
+        """A pass every minute, until cancelled; none while ``is_behind``: the word may yet come.
+
+        Nor at the start, when the queue may hold what happened meanwhile.
+        """
         while True:
+            await asyncio.sleep(EVERY)
+            if is_behind():
+                continue
             try:
                 await self.run_once(time.time())
             except LeitstandError as error:
                 log.warning("overdue downtimes stay", error=error.message, detail=error.detail)
-            await asyncio.sleep(EVERY)
 
     async def run_once(self, now: float) -> list[Reaped]:
         """One pass at ``now``; what was closed. Raises what ``Target.transaction`` raises."""
@@ -67,6 +86,8 @@ class Reaper:
                 overdue = await self._overdue(connection, SCHEDULED[kind], now)
                 reaped += await _close(connection, opened, kind, overdue, int(now))
             await opened.ledger.forget_before(connection, int(now) - FORGET_AFTER)
+            if self._leaves_news:
+                await add_news(connection, [_news(opened, one) for one in reaped])
         for one in reaped:
             log.warning(
                 "downtime closed: the core did not say that it ended",
@@ -96,7 +117,7 @@ async def _close(
 ) -> list[Reaped]:
     if not rows:
         return []
-    reaped = [Reaped(key_of(kind, row), expected_end(row)) for row in rows]
+    reaped = [Reaped(key_of(kind, row), row) for row in rows]
     keys = [one.key for one in reaped]
     facts = await _known(connection, opened, keys)
     await opened.rows.delete(connection, SCHEDULED[kind], kind, keys)
@@ -111,6 +132,12 @@ async def _close(
         },
     )
     return reaped
+
+
+def _news(opened: Opened, reaped: Reaped) -> Happened:
+    return happened_to_row(
+        reaped.key, reaped.row, reaped.happening, reaped.ended, opened.ledger.digest(reaped.key)
+    )
 
 
 async def _known(

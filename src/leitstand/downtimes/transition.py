@@ -209,8 +209,15 @@ def _stop(stamp: Stamp, cancelled: bool, facts: Facts) -> Decision:
         _newness(stamp, facts),
         _scheduled(now),
         _history(now),
-        Happening.CANCELLED if cancelled else Happening.ENDED,
+        _end(facts, cancelled),
     )
+
+
+def _end(facts: Facts, cancelled: bool) -> Happening | None:
+    """What a STOP tells; whose reaper has told of the end needs no word that it was so."""
+    if cancelled:
+        return Happening.CANCELLED
+    return Happening.ENDED if facts.reaped_at is None else None
 
 
 def _delete(stamp: Stamp, before_its_start: bool, facts: Facts) -> Decision:
@@ -224,7 +231,7 @@ def _delete(stamp: Stamp, before_its_start: bool, facts: Facts) -> Decision:
         _newness(stamp, facts),
         _scheduled(now),
         Write.DELETE if before_its_start else None,
-        Happening.REMOVED if now.never_started else None,
+        Happening.REMOVED if now.never_started and facts.reaped_at is None else None,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 
-from leitstand.errors import LeitstandError
+from leitstand.errors import FailureClass, LeitstandError
 from leitstand.events.detection.ledger import DetectionLedger, SourceState
 from leitstand.events.detection.log_table import Detector, LogTable
 from leitstand.store.database import Database
@@ -34,6 +34,14 @@ class SourceReport:
     dead: int = 0
     problem: LeitstandError | None = None
 
+    @property
+    def trouble(self) -> str | None:
+        """Why it could not be read, for viewers: of one that is away the detail holds addresses."""
+        if self.problem is None:
+            return None
+        away = self.problem.failure_class is FailureClass.TRANSIENT
+        return self.problem.message if away else self.problem.sentence
+
     def as_dict(self) -> dict[str, Any]:
         """The report's JSON shape."""
         return {
@@ -42,7 +50,7 @@ class SourceReport:
             "emitted": dict(self.emitted),
             "late": self.late,
             "dead": self.dead,
-            "problem": None if self.problem is None else self.problem.sentence,
+            "problem": self.trouble,
         }
 
 
@@ -115,7 +123,8 @@ class Detection:
                 return SourceReport(table.name, "another run was faster")
         except LeitstandError as error:
             log.warning("a source cannot be read", source=table.name, error=error.sentence)
-            await self._ledger.note_trouble(table.name, "unavailable", error.sentence)
-            return SourceReport(table.name, "cannot be read", problem=error)
+            report = SourceReport(table.name, "cannot be read", problem=error)
+            await self._ledger.note_trouble(table.name, "unavailable", report.trouble)
+            return report
         did = "began" if state.highest is None else "began anew" if advance.reset else "was read"
         return SourceReport(table.name, did, advance.emitted, advance.late, advance.dead)

@@ -36,8 +36,6 @@ class DetectLogEvents:
         return Result(
             objects_processed=sum(sum(report.emitted.values()) for report in reports),
             objects_skipped=len(failed),
-            skip_reasons=tuple(
-                f"{each.source}: {each.problem.sentence}" for each in failed if each.problem
-            ),
+            skip_reasons=tuple(f"{report.source}: {report.trouble}" for report in failed),
             result={"sources": [report.as_dict() for report in reports]},
         )
