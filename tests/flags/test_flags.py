@@ -18,6 +18,7 @@ from leitstand.flags import (
     FlagTargetError,
     FlagVersionError,
     Reason,
+    evaluate_all,
 )
 from leitstand.health import Readiness
 from leitstand.health.checks import flags_fresh
@@ -163,6 +164,12 @@ async def test_the_last_known_state_survives_outage_and_restart(
         blank = Flags(ledger, FlagMemory(tmp_path / "none.json"), 5.0, clock)
         assert (await blank.evaluate("f", "acme")).reason is Reason.ERROR
         assert not await blank.is_enabled("f", "acme")
+        bulk = await evaluate_all(blank, b"{}")
+        assert (bulk.status, bulk.tag) == (500, None)  # not: there are no flags
+        assert bulk.document == {
+            "errorCode": "GENERAL",
+            "errorDetails": "the flags cannot be read at the moment",
+        }
         (age,) = await FlagMetrics(blank).collect()
         assert age.samples == []
         unread = await Readiness({"flags": flags_fresh(blank.age, 5.0)}).report()

@@ -180,6 +180,18 @@ async def test_a_group_shares_a_message(
     assert {each.status for each in await outbox.list_all()} == {Status.SENT}
 
 
+async def test_what_was_sent_before_gets_no_company(outbox: Outbox, mailbox: Mailbox) -> None:
+    """Receivers know a message by its id: what joined one that they have would be lost to them."""
+    mailbox.refusal = lambda _: DeliveryError("no", permanent=True)
+    first = await outbox.enqueue_all([Draft("alert", "a@b", {"n": 1}, group="disk")])
+    await dispatcher(outbox, mailbox).process_due()
+    mailbox.refusal = lambda _: None
+    await outbox.retry(*first)
+    await outbox.enqueue_all([Draft("alert", "a@b", {"n": 2}, group="disk")])
+    assert await dispatcher(outbox, mailbox).process_due() == Tally(sent=2)
+    assert not any(claimed.bundled for claimed in mailbox.claims)
+
+
 async def test_old_ones_are_pruned(outbox: Outbox, mailbox: Mailbox) -> None:
     await _enqueue(outbox, 3)
     await dispatcher(outbox, mailbox).process_due(2)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
+from leitstand.configuration import CachedSettings, SettingLedger, UnknownSettingError
 from leitstand.errors import ConflictError
 from leitstand.store.database import Database
 from leitstand.tenants import (
@@ -44,7 +45,8 @@ def ledger(database: Database) -> TenantLedger:
 
 @pytest.fixture
 def provisioner(ledger: TenantLedger, conninfo: str, prefix: str) -> Provisioner:
-    return Provisioner(ledger, TenantSettings(conninfo, "database.url", prefix, 0.0))
+    settings = TenantSettings(conninfo, "database.url", prefix, 0.0)
+    return Provisioner(ledger, settings, SettingLedger(ledger._database).forget_in)
 
 
 @contextmanager
@@ -73,6 +75,27 @@ async def test_a_tenant_has_a_database_until_it_is_deleted(
     assert await ledger.list_all() == []
     with pytest.raises(UnknownTenantError):
         await provisioner.delete("acme")
+
+
+async def test_the_next_one_of_a_slug_has_nothing_of_the_last(
+    provisioner: Provisioner, database: Database
+) -> None:
+    """Neither its settings nor their history; those of others, and the global ones, stay."""
+    ledger = SettingLedger(database)
+    await provisioner.provision("acme", "A")
+    for scope in ("acme", "global", "other"):
+        await ledger.save("mail", f"{scope}@example.org", scope=scope, changed_by="a")
+    cached = CachedSettings(ledger)
+    assert (await cached.resolve("mail", "acme")).value == "acme@example.org"
+    await provisioner.delete("acme")
+    await provisioner.provision("acme", "Another")
+    cached.invalidate("mail")
+    assert (await cached.resolve("mail", "acme")).value == "global@example.org"
+    with pytest.raises(UnknownSettingError):
+        await ledger.history("mail", "acme")
+    fresh = await ledger.save("mail", "new@example.org", scope="acme", changed_by="b")
+    assert fresh.version == 1
+    assert len(await ledger.list_all()) == 3
 
 
 async def test_of_many_at_once_one_gets_the_slug(

@@ -40,7 +40,9 @@ def build_core(settings: Settings, database: Database) -> Core:
         flags=flags,
         activation=Activation(ModuleLedger(database), flags.is_enabled),
         tenants=tenants,
-        provisioner=Provisioner(tenants, _tenant_settings(settings, database.conninfo)),
+        provisioner=Provisioner(
+            tenants, _tenant_settings(settings, database.conninfo), setting_ledger.forget_in
+        ),
     )
 
 

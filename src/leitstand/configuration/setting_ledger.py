@@ -13,7 +13,7 @@ from leitstand.configuration.setting import (
     written,
 )
 from leitstand.nearest import nearest
-from leitstand.store.database import Database, load_queries
+from leitstand.store.database import Connection, Database, load_queries
 
 CHANNEL = "leitstand_settings"
 """Where each change is told to all servers; the payload is the key."""
@@ -92,6 +92,13 @@ class SettingLedger:
         """All current values, by key and scope."""
         async with self._database.connection() as connection:
             return [Setting.from_row(row) async for row in queries.list_settings(connection)]
+
+    async def forget_in(self, connection: Connection, scope: str) -> None:
+        """Delete all values of a scope with their history, in the caller's transaction.
+
+        For a tenant that goes: another one of its slug would have them.
+        """
+        await queries.forget_scope(connection, scope=scope, channel=CHANNEL)
 
     async def unknown(self, key: str, scope: str) -> UnknownSettingError:
         """The error for a key without a value; names the nearest one that has one."""

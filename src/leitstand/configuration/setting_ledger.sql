@@ -41,5 +41,17 @@ SELECT * FROM settings WHERE key = :key AND scope = :scope;
 -- name: history
 SELECT * FROM setting_history WHERE key = :key AND scope = :scope ORDER BY version;
 
+-- name: forget_scope^
+WITH noted AS (
+    DELETE FROM setting_history WHERE scope = :scope
+),
+
+gone AS (
+    DELETE FROM settings WHERE scope = :scope
+    RETURNING key
+)
+
+SELECT count(pg_notify(:channel, gone.key)) AS told FROM gone;
+
 -- name: list_settings
 SELECT * FROM settings ORDER BY key, scope;

@@ -56,10 +56,10 @@ class Flags:
         await self._refresh()
         return self.last_known(key, tenant)
 
-    async def keys(self) -> list[str]:
-        """The keys of all flags, in order."""
+    async def keys(self) -> list[str] | None:
+        """The keys of all flags, in order; None while nothing is known of any."""
         await self._refresh()
-        return sorted(self._known or ())
+        return None if self._known is None else sorted(self._known)
 
     def last_known(self, key: str, tenant: str | None = None) -> Evaluation:
         """As ``evaluate``, at once and without asking the database, however old that is."""

@@ -50,7 +50,12 @@ async def evaluate_all(flags: Flags, body: bytes, known_tag: str | None = None) 
         tenant = _tenant(body)
     except _RefusedError as refused:
         return OfrepAnswer(HTTPStatus.BAD_REQUEST, refused.document)
-    evaluations = [await flags.evaluate(key, tenant) for key in await flags.keys()]
+    keys = await flags.keys()
+    if (
+        keys is None
+    ):  # no flags at all would be an answer, and take the place of what a client knows
+        return OfrepAnswer(HTTPStatus.INTERNAL_SERVER_ERROR, dict(_UNREADABLE))
+    evaluations = [await flags.evaluate(key, tenant) for key in keys]
     document = {"flags": [_document(evaluation) for evaluation in evaluations]}
     tag = _tag(document["flags"])
     if known_tag == tag:
@@ -62,6 +67,8 @@ _STATUSES = {
     Reason.UNKNOWN: HTTPStatus.NOT_FOUND,
     Reason.ERROR: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
+
+_UNREADABLE = {"errorCode": "GENERAL", "errorDetails": "the flags cannot be read at the moment"}
 
 
 def _tenant(body: bytes) -> str | None:
@@ -85,8 +92,7 @@ def _document(evaluation: Evaluation) -> dict[str, Any]:
         details = "there is no such flag"
         return {"key": evaluation.key, "errorCode": "FLAG_NOT_FOUND", "errorDetails": details}
     if evaluation.reason is Reason.ERROR:
-        details = "the flags cannot be read at the moment"
-        return {"key": evaluation.key, "errorCode": "GENERAL", "errorDetails": details}
+        return {"key": evaluation.key, **_UNREADABLE}
     return {
         "key": evaluation.key,
         "value": evaluation.value,

@@ -47,7 +47,7 @@ WITH waiting AS (
     FROM notifications AS n
     WHERE
         n.status = 'pending' AND n.bundled_into IS NULL AND n.group_key IS NOT NULL
-        AND n.attempts = 0 AND n.next_attempt_at <= clock_timestamp()
+        AND n.lease = 0 AND n.next_attempt_at <= clock_timestamp()
         AND NOT EXISTS (SELECT 1 FROM notifications AS m WHERE m.bundled_into = n.id)
     ORDER BY n.id
     LIMIT 1000

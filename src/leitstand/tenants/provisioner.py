@@ -13,7 +13,7 @@ import structlog
 from leitstand.errors import ConflictError, LeitstandError
 from leitstand.tenants.tenant import Tenant, TenantExistsError, TenantStatus, check_tenant
 from leitstand.tenants.tenant_database import TenantDatabases, admin_session
-from leitstand.tenants.tenant_ledger import TenantLedger
+from leitstand.tenants.tenant_ledger import Forget, TenantLedger, nothing_kept
 
 log = structlog.get_logger(__name__)
 
@@ -35,11 +35,17 @@ class TenantSettings:
 
 
 class Provisioner:
-    """Works on tenants, one at a time for each, over all servers."""
+    """Works on tenants, one at a time for each, over all servers.
 
-    def __init__(self, ledger: TenantLedger, settings: TenantSettings) -> None:
+    ``forget`` deletes what others keep for a tenant that is removed.
+    """
+
+    def __init__(
+        self, ledger: TenantLedger, settings: TenantSettings, forget: Forget = nothing_kept
+    ) -> None:
         self._ledger = ledger
         self._settings = settings
+        self._forget = forget
 
     async def provision(self, slug: str, name: str) -> Tenant:
         """Make a tenant with its database; on any failure neither is left.
@@ -137,7 +143,7 @@ class Provisioner:
         current = {t.mark for t in await self._ledger.list_unfinished()}
         if tenant.mark in current:
             await databases.drop(tenant)
-            await self._ledger.remove(tenant)
+            await self._ledger.remove(tenant, self._forget)
 
     @asynccontextmanager
     async def _alone(self, slug: str) -> AsyncIterator[TenantDatabases]:

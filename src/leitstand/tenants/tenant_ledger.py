@@ -1,10 +1,19 @@
 """The ledger of tenants: the only code that reads and writes the table tenants."""
 
+from collections.abc import Awaitable, Callable
+
 from leitstand.nearest import no_such
-from leitstand.store.database import Database, load_queries
+from leitstand.store.database import Connection, Database, load_queries
 from leitstand.tenants.tenant import Tenant, UnknownTenantError
 
 queries = load_queries(__file__)
+
+Forget = Callable[[Connection, str], Awaitable[None]]
+"""Deletes what is kept elsewhere under a tenant's slug, in the transaction of its removal."""
+
+
+async def nothing_kept(connection: Connection, slug: str) -> None:
+    """Forget nothing: nobody keeps anything."""
 
 
 class TenantLedger:
@@ -51,10 +60,12 @@ class TenantLedger:
             row = await queries.left_to_wait(connection, slug=tenant.slug, mark=tenant.mark)
         return None if row is None else float(row["seconds"] or 0.0)
 
-    async def remove(self, tenant: Tenant) -> None:
-        """Take a tenant off the registry that is not active."""
-        async with self._database.connection() as connection:
-            await queries.remove(connection, slug=tenant.slug, mark=tenant.mark)
+    async def remove(self, tenant: Tenant, forget: Forget) -> None:
+        """Take a tenant off the registry that is not active, with what others keep for it."""
+        async with self._database.transaction() as connection:
+            row = await queries.remove(connection, slug=tenant.slug, mark=tenant.mark)
+            if row is not None:
+                await forget(connection, tenant.slug)
 
     async def find(self, slug: str) -> Tenant:
         """The tenant; raises UnknownTenantError."""

@@ -25,8 +25,9 @@ SELECT greatest(0, extract(EPOCH FROM drop_at - clock_timestamp()))::float AS se
 FROM tenants
 WHERE slug = :slug AND mark = :mark;
 
--- name: remove!
-DELETE FROM tenants WHERE slug = :slug AND mark = :mark AND status <> 'active';
+-- name: remove^
+DELETE FROM tenants WHERE slug = :slug AND mark = :mark AND status <> 'active'
+RETURNING slug;
 
 -- name: find^
 SELECT * FROM tenants WHERE slug = :slug;
