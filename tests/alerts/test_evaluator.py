@@ -326,6 +326,18 @@ async def test_rules_that_are_off_or_gone_do_nothing(scene: Scene) -> None:
         await RuleLedger(scene.database).delete("disk")
 
 
+async def test_a_name_that_is_the_number_of_another_rule(scene: Scene) -> None:
+    """Two rules were switched off, or deleted, by one word."""
+    ledger = RuleLedger(scene.database)
+    other = await scene.rule()
+    named = await scene.rule(name=str(other.id))
+    assert (await ledger.enable(named.name, enabled=False)).id == named.id
+    assert (await ledger.get(named.name)).id == named.id
+    await ledger.delete(named.name)
+    assert [rule.id for rule in await ledger.list_all() if rule.spec.enabled] == [other.id]
+    assert (await ledger.get(str(other.id))).id == other.id
+
+
 async def test_old_alerts_are_pruned_when_they_are_over(scene: Scene) -> None:
     await scene.rule()
     await scene.look(page((95, {"n": "1"}), (95, {"n": "2"})))

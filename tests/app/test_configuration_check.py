@@ -76,3 +76,14 @@ def test_contacts_rules_and_who_hears_of_what_are_checked() -> None:
         "alert[0]",
         "notify",
     ]
+
+
+def test_two_alert_rules_of_one_name_are_an_error() -> None:
+    """Made of what they say, which is cut: the second would take the place of the first."""
+    rule = {"metric_name": "m" * 99, "comparison": "gt", "threshold": 1, "recipient": "log"}
+    rules = [{**rule, "label_filters": {"host": host}} for host in ("a", "b")]
+    settings = Settings.model_validate({"alert": [*rules, {**rules[1], "name": "other"}]})
+    with pytest.raises(SettingsError) as caught:
+        check_configuration(loaded(settings))
+    (problem,) = caught.value.problems
+    assert problem.startswith("alert[1]: it has the name of alert[0]")

@@ -93,6 +93,20 @@ async def test_a_clock_that_was_set_back_stops_nothing(database: Database, tmp_p
     assert await log.messages() == ["Login: x"]
 
 
+async def test_another_column_is_no_other_table(any_log: LogScene) -> None:
+    """Whoever has a time shown that was not may not lose what came meanwhile."""
+    log = any_log
+    columns = replace(log.table.columns, time="")
+    before = replace(log, table=replace(log.table, columns=columns))
+    await log.log(*["Login: old"] * 9)
+    await before.detect()
+    await log.log("Login: x")
+    assert (await log.detect()).did == "was read"
+    await log.log("Login: y")
+    assert (await log.detect()).did == "was read"
+    assert await log.messages() == ["Login: x", "Login: y"]
+
+
 async def test_a_wrong_column_is_named(any_log: LogScene) -> None:
     """Case 16: nothing is forgotten while the configuration is wrong."""
     log = any_log

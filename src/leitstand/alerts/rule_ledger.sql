@@ -28,14 +28,28 @@ RETURNING *;
 SELECT * FROM alert_rules ORDER BY name;
 
 -- name: get_rule^
-SELECT * FROM alert_rules WHERE name = :name OR id::text = :name;
+-- A name may be a number: then it counts before an id.
+SELECT * FROM alert_rules
+WHERE name = :name OR id::text = :name
+ORDER BY name = :name DESC
+LIMIT 1;
 
 -- name: enable_rule^
 UPDATE alert_rules SET enabled = :enabled, updated_at = clock_timestamp()
-WHERE name = :name OR id::text = :name
+WHERE id = (
+    SELECT r.id FROM alert_rules AS r
+    WHERE r.name = :name OR r.id::text = :name
+    ORDER BY r.name = :name DESC
+    LIMIT 1
+)
 RETURNING *;
 
 -- name: delete_rule^
 DELETE FROM alert_rules
-WHERE name = :name OR id::text = :name
+WHERE id = (
+    SELECT r.id FROM alert_rules AS r
+    WHERE r.name = :name OR r.id::text = :name
+    ORDER BY r.name = :name DESC
+    LIMIT 1
+)
 RETURNING name;

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from leitstand.address import check_conninfo, conninfo_parts
 from leitstand.alerts import parse_rule
@@ -50,8 +51,9 @@ def _checks(settings: Settings) -> Iterator[KeyCheck]:
     for index, contact in enumerate(settings.contact):
         yield f"contact[{index}].name", partial(_check_name, contact.name, names[:index])
         yield f"contact[{index}].url", partial(_check_given, contact.url.get_secret_value())
+    rules: dict[str, int] = {}
     for index, entry in enumerate(settings.alert):
-        yield f"alert[{index}]", partial(parse_rule, entry)
+        yield f"alert[{index}]", partial(_check_rule, entry, index, rules)
     yield from hook_checks(settings.hook)
     yield "notify", partial(parse_notify_rules, settings.notify)
 
@@ -77,6 +79,17 @@ def _check_cron(expression: str) -> None:
 def _check_name(name: str, before: Sequence[str]) -> None:
     if not name or name in (DEFAULT, *before):
         raise UsageError(f"a contact has a name of its own, and not {DEFAULT!r}")
+
+
+def _check_rule(entry: Mapping[str, Any], index: int, known: dict[str, int]) -> None:
+    """Note the rule among those that are ``known``; of two of one name only one would be kept."""
+    name = parse_rule(entry).full_name
+    first = known.setdefault(name, index)
+    if first != index:
+        raise UsageError(
+            f"it has the name of alert[{first}], {name!r}",
+            remedy="Give it a name of its own: one that is made of metric and filters is cut.",
+        )
 
 
 def _check_given(url: str) -> None:

@@ -77,6 +77,17 @@ class LogTable:
         return " ".join(f"{name}={parts[name]}" for name in _PLACE if name in parts)
 
     @property
+    def mark(self) -> str:
+        """What fingerprints begin with that were made of the same columns: others say nothing."""
+        columns = self.columns
+        told = "\0".join([columns.type, columns.time, columns.message])
+        return hashlib.sha256(told.encode()).hexdigest()[:8]
+
+    def print_of(self, row: "LogRow") -> str:
+        """A fingerprint: another row under the same id has another one."""
+        return f"{self.mark}-{row.digest}"
+
+    @property
     def is_offline(self) -> bool:
         """Whether the application says, by its marker, that it is off line."""
         return self.offline_marker is not None and self.offline_marker.exists()
@@ -110,8 +121,8 @@ class LogRow:
     copied: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def print(self) -> str:
-        """A fingerprint: another row under the same id has another one."""
+    def digest(self) -> str:
+        """What tells it from another row under the same id."""
         told = "\0".join([str(self.id), self.type, self.time or "", self.message])
         return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
 

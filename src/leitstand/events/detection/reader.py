@@ -107,7 +107,7 @@ class Reader:
             return {}
         listed = ", ".join(str(int(number)) for number in ids)
         statement = self._select(f"{self._id} IN ({listed})", len(ids), all_types=True)
-        return {row.id: row.print for row in self._rows(await self._ask(statement))}
+        return {row.id: self._table.print_of(row) for row in self._rows(await self._ask(statement))}
 
     async def newest(self, count: int) -> list[LogRow]:
         """The rows with the highest ids, lowest first."""

@@ -61,8 +61,10 @@ class Scan:
         highest = await self.reader.highest()
         if highest < known:
             return f"the highest row is {highest}, and has been {known}"
-        now = await self.reader.prints(list(self.state.prints))
-        other = sum(self.state.prints[number] != value for number, value in now.items())
+        mark = self.table.mark
+        prints = {n: value for n, value in self.state.prints.items() if value.startswith(mark)}
+        now = await self.reader.prints(list(prints))
+        other = sum(prints[number] != value for number, value in now.items())
         if other * 2 > len(now):
             return f"{other} of the last rows are others under the same numbers"
         return None
@@ -80,7 +82,7 @@ class Scan:
             highest=highest,
             id_limit=limit,
             warned=_is_near(highest, limit),
-            prints={row.id: row.print for row in rows[-PRINTS:]},
+            prints={row.id: self.table.print_of(row) for row in rows[-PRINTS:]},
             checkpoints={detector.event: highest for detector in self.heard},
             gaps={detector.event: self._missing(rows) for detector in self.heard},
             emitted={},
@@ -126,7 +128,7 @@ class Scan:
             highest=highest,
             id_limit=limit,
             warned=self.state.warned or bool(near),
-            prints={row.id: row.print for row in rows},
+            prints={row.id: self.table.print_of(row) for row in rows},
             checkpoints={**{p.detector.event: p.checkpoint for p in progress}, **fresh[0]},
             gaps={**{p.detector.event: p.gaps for p in progress}, **fresh[1]},
             emitted={p.detector.event: len(p.emitted) for p in progress},
