@@ -11,10 +11,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from leitstand.errors import UnavailableError
-from leitstand.metrics import OwnMetrics
+from leitstand.metrics import OwnMetrics, scraping
 from leitstand.metrics.aggregate import Aggregate
 from leitstand.metrics.allowed_address import is_allowed
 from leitstand.metrics.fetching import Failure, FetchLimits
+from leitstand.metrics.module_page import ModulePage, read_page
 from leitstand.metrics.scraping import ScrapeLimits, Scraper
 from tests.metrics import targets
 from tests.metrics.targets import Behaviour, answer, bomb, serving, zipped
@@ -108,6 +109,24 @@ async def test_what_is_too_large_is_never_held(name: str) -> None:
             tracemalloc.stop()
     assert scrape.failure is Failure.SIZE
     assert peak < 2 * limits.fetch.body
+
+
+async def test_a_page_that_we_fail_to_read_costs_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of ours that one page finds takes no other away."""
+
+    def read(body: bytes, *others: Any) -> ModulePage:
+        if body == b"bad 1\n":
+            raise RecursionError
+        return read_page(body, *others)
+
+    monkeypatch.setattr(scraping, "read_page", read)
+    async with serving(answer(b"bad 1\n")) as bad, serving(answer(b"good 1\n")) as good:
+        aggregate = Aggregate(OwnMetrics([]), Registry({"bad": bad, "good": good}), LIMITS)
+        found = series((await aggregate.exposition()).body)
+    assert found["leitstand_module_good_good", ()] == 1
+    assert found["leitstand_module_up", (("module", "bad"),)] == 0
+    reason = (("module", "bad"), ("reason", "format"))
+    assert found["leitstand_module_scrape_failures_total", reason] == 1
 
 
 async def test_our_own_names_and_a_modules_cannot_meet() -> None:

@@ -63,16 +63,19 @@ class Scraper:
         try:
             async with asyncio.timeout(self._limits.timeout):
                 body = await fetch(self._trust, url, self._limits.fetch)
+            duration = time.perf_counter() - began
+            page = await self._read(module, body)
         except (TimeoutError, FetchError) as error:
             failure = error.failure if isinstance(error, FetchError) else Failure.TIMEOUT
-            self._failures[module, failure] += 1
             log.info("module not scraped", module=module, reason=failure.value)
-            return Scrape(module, time.perf_counter() - began, None, failure)
-        duration = time.perf_counter() - began
-        page = await self._read(module, body)
-        for reason, count in page.dropped.items():
-            self._dropped[module, reason] += count
-        return Scrape(module, duration, page)
+        except Exception:  # one module's page may not take all others away
+            failure = Failure.FORMAT
+            log.exception("a module's page cannot be read", module=module)
+        else:
+            self._dropped.update({(module, reason): n for reason, n in page.dropped.items()})
+            return Scrape(module, duration, page)
+        self._failures[module, failure] += 1
+        return Scrape(module, time.perf_counter() - began, None, failure)
 
     async def _read(self, module: str, body: bytes) -> ModulePage:
         memory = self._memories.setdefault(module, PageMemory())
