@@ -1,14 +1,15 @@
 """Puts the downtimes together: tables, dead letters, queue and whoever listens."""
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import structlog
 
 from leitstand.app.downtime_desk import Around
 from leitstand.app.downtime_events import DowntimeEvents
+from leitstand.app.duties import Duty
 from leitstand.downtimes import (
     Applier,
     Consumer,
@@ -96,10 +97,10 @@ class DowntimeFeed:
     herald: Herald
     metrics: DowntimeMetrics
 
-    def duties(self) -> list[Coroutine[Any, Any, None]]:
+    def duties(self) -> list[Duty]:
         """What is to run until the server ends."""
-        reaping = self.reaper.run(lambda: self.consumer.state.is_behind)
-        return [self.consumer.run(), reaping, self.herald.run()]
+        reaping = partial(self.reaper.run, lambda: self.consumer.state.is_behind)
+        return [self.consumer.run, reaping, self.herald.run]
 
 
 async def make_feed(around: Around) -> DowntimeFeed:

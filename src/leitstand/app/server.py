@@ -1,8 +1,7 @@
 """A whole control server: loop, HTTP, self-protection, the embedded database's watch."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from leitstand.app.configuration_check import check_configuration
 from leitstand.app.control import Control, open_control
 from leitstand.app.core_wiring import hear_of_changes
 from leitstand.app.downtime_desk import LateDowntimeDesk
+from leitstand.app.duties import Duty, going_on
 from leitstand.app.ending import Ending
 from leitstand.app.event_wiring import offer_detection
 from leitstand.app.hook_wiring import make_intake
@@ -105,7 +105,7 @@ async def _started(
     await stack.enter_async_context(serving(site, listener))
     duties = await _duties(control, server, hub)
     duties += feed.duties() if feed is not None else []
-    await stack.enter_async_context(_beside(duties))
+    await stack.enter_async_context(going_on(duties))
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     announce(address, await first_login_link(control))
@@ -242,27 +242,25 @@ async def _sealed_proof(control: Control) -> Mapping[str, Any]:
     return (await prove(control))[1]
 
 
-async def _duties(
-    control: Control, server: ControlServer, hub: Hub
-) -> list[Coroutine[Any, Any, None]]:
+async def _duties(control: Control, server: ControlServer, hub: Hub) -> list[Duty]:
     """What goes on beside the loop."""
     relay = Relay(control.database.conninfo, control.messages, hub)
     await create_own_watch(control.settings, control.jobs, control.evaluator.rules)
-    duties: list[Coroutine[Any, Any, None]] = [
-        relay.run(),
-        control.news.run(),
-        control.event_news.run(),
-        control.dispatcher.run(control.database.conninfo),
-        hear_of_changes(control.database, control.core),
-        control.core.provisioner.run(),
+    duties: list[Duty] = [
+        relay.run,
+        control.news.run,
+        control.event_news.run,
+        partial(control.dispatcher.run, control.database.conninfo),
+        partial(hear_of_changes, control.database, control.core),
+        control.core.provisioner.run,
     ]
     if control.settings.protection.enabled:
         duty = _protection(control)
         await duty.create_jobs()
         server.on_run_ended = duty.wake
-        duties.append(duty.run())
+        duties.append(duty.run)
     if control.embedded is not None:
-        duties.append(control.embedded.watch(WATCH_INTERVAL))
+        duties.append(partial(control.embedded.watch, WATCH_INTERVAL))
     return duties
 
 
@@ -293,14 +291,3 @@ def _protection(control: Control) -> ProtectionDuty:
         evidence,
         control.settings.loop.tick,
     )
-
-
-@asynccontextmanager
-async def _beside(duties: list[Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(duty) for duty in duties]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,41 @@
+"""Keeps going what a control server does beside its loop: a duty that fails begins again."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+PAUSE = 5.0
+"""Seconds between the failure of a duty and its new beginning."""
+
+Duty = Callable[[], Coroutine[Any, Any, None]]
+"""Works until it is cancelled. What it can expect to go wrong, it copes with itself."""
+
+
+@asynccontextmanager
+async def going_on(duties: Sequence[Duty], pause: float = PAUSE) -> AsyncIterator[None]:
+    """Have all of them done for as long as the context lasts.
+
+    A fault ends none of them for good: messages would lie and downtimes stay open until somebody
+    starts the server anew, and nothing would show why.
+    """
+    tasks = [asyncio.create_task(_again_and_again(duty, pause)) for duty in duties]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _again_and_again(duty: Duty, pause: float) -> None:
+    while True:
+        try:
+            return await duty()
+        except Exception:  # whatever it is, it is not to cost more than this attempt
+            log.exception("a duty of the server failed; it begins again", pause=pause)
+        await asyncio.sleep(pause)
