@@ -101,7 +101,9 @@ async def test_news_that_cannot_be_stored_cost_no_outcome(database: Database) ->
     assert run.status is FAILED
 
 
-@pytest.mark.parametrize("wrong", [{"on": ["odd"]}, {"recipients": []}, {"who": 1}])
+@pytest.mark.parametrize(
+    "wrong", [{"on": ["odd"]}, {"recipients": []}, {"recipients": ["a@b", " "]}, {"who": 1}]
+)
 def test_rules_that_make_no_sense_are_typed_errors(wrong: dict[str, Any]) -> None:
     with pytest.raises(NotifyRuleError) as caught:
         parse_notify_rules([{}, wrong])

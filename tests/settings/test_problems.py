@@ -56,6 +56,8 @@ def test_an_unknown_variable_is_an_error_that_names_the_nearest(
          'listen = "127.0.0.1:8080"'),
         ("server = 3\n", "server = 3: expected a table"),
         ("[job]\nname = 1\n", 'job = {"name": 1}: expected a list of tables'),
+        ('[notifications]\nrecipients = ["a@b", " "]\n', 'notifications.recipients = ["a@b", " "]: '
+         "expected a list of texts (one of them is empty)"),
         ('job = ["x"]\n', 'job[0] = "x": expected a table'),
         ('[drill]\nqueries = [{ sql = "x" }]\n', "drill.queries[0].database is missing"),
     ],

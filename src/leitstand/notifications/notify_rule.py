@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -34,7 +34,9 @@ class NotifyRule(BaseModel):
     jobs: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     on: tuple[RunStatus, ...] = TROUBLE
-    recipients: tuple[str, ...] = Field(default=("default",), min_length=1)
+    recipients: tuple[Annotated[str, Field(pattern=r"\S")], ...] = Field(
+        default=("default",), min_length=1
+    )
     every_attempt: bool = False
     recovery: bool = True
     repeat: Duration = Field(default=3600.0, ge=0)

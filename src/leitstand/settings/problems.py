@@ -141,7 +141,7 @@ def _expected(path: KeyPath, field: FieldInfo | None) -> str:
     if field is None or table_model(field) or isinstance(path[-1], int):
         return "a table"
     if is_list(field):
-        return "a list of tables"
+        return "a list of texts" if get_args(annotation)[:1] == (str,) else "a list of tables"
     if get_origin(annotation) is Literal:
         return "one of " + ", ".join(f'"{choice}"' for choice in get_args(annotation))
     if is_secret(field):

@@ -51,6 +51,12 @@ def _one_line(value: str) -> str:
     return value
 
 
+def _none_empty(values: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(value.strip() for value in values):
+        raise ValueError("one of them is empty")
+    return values
+
+
 def _number_as_text(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
@@ -234,7 +240,7 @@ class ProtectionSettings(Section):
 class NotificationSettings(Section):
     """``[notifications]``: how messages to people are sent, and to whom by default."""
 
-    recipients: tuple[str, ...] = ("log",)
+    recipients: Annotated[tuple[str, ...], AfterValidator(_none_empty)] = ("log",)
     max_attempts: int = Field(5, ge=1, le=1000)
     back_off: Deadline = 0.2
     outage_back_off: Deadline = 30.0
