@@ -9,7 +9,7 @@ from sqlalchemy.exc import OperationalError
 
 from leitstand.events.detection import Columns
 from leitstand.store.database import Database
-from tests.events.log_scene import LogScene, log_on_mariadb, log_on_sqlite
+from tests.events.log_scene import LOGIN, LogScene, log_on_mariadb, log_on_sqlite
 from tests.mariadb_server import MariaDb
 
 BAD = "\N{REPLACEMENT CHARACTER}"
@@ -50,6 +50,22 @@ async def test_in_mariadb(database: Database, mariadb: MariaDb, what: str) -> No
     message, told = ODD[what]
     await log.log(message.decode())
     await the_odd_one_is_told(log, told)
+
+
+async def test_copies_that_are_too_long_for_an_event(database: Database, tmp_path: Path) -> None:
+    """Of control characters each becomes six; the source stood still at such a row."""
+    log = await log_on_sqlite(database, tmp_path)
+    columns = replace(log.table.columns, copied=("a", "b", "c", "user_id"))
+    log = replace(log, table=replace(log.table, columns=columns))
+    for name in "abc":
+        await log.execute(f"ALTER TABLE wt_log ADD COLUMN {name} text")
+    await log.detect()
+    await log.log("Login: 1", a="\x01" * 4000, b="\x02" * 4000, c="\x03" * 4000, user_id=7)
+    await log.log("Login: 2")
+    assert (await log.detect()).problem is None
+    long, short = await log.events(LOGIN)
+    assert (long.payload["user_id"], short.payload["log_message"]) == (7, "Login: 2")
+    assert [long.payload[name] for name in "abc"] == ["\x01" * 2048, "\x02" * 2048, "\x03" * 2048]
 
 
 async def test_a_file_that_is_not_there_is_not_made(database: Database, tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def happened_to_row(
         "start": moment_of(key.scheduled_start_time),
         "end": moment_of(row["scheduled_end_time"]),
         "fixed": bool(row["is_fixed"]),
-        "author": row["author_name"] or None,
-        "comment": row["comment_data"] or None,
+        "author": (row["author_name"] or "")[:AUTHOR] or None,
+        "comment": (row["comment_data"] or "")[:COMMENT] or None,
         "at": moment_of(at),
         "reaped": True,
     }

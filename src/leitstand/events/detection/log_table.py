@@ -9,12 +9,16 @@ from typing import Any
 
 from leitstand.address import conninfo_parts
 from leitstand.events.catalogue import CatalogueEntry
+from leitstand.events.queue import PAYLOAD_LIMIT, payload_length
 
 MESSAGE_LIMIT = 250
 """Characters of a message that a payload holds."""
 
 _PLACE = ("service", "host", "hostaddr", "port", "dbname")
 """What in a connection string of PostgreSQL says where a database is."""
+
+SHORTENED = PAYLOAD_LIMIT // 8
+"""Characters of all that a payload copies, where it is cut: in JSON each may become six."""
 
 _JOINING = "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16}"
 
@@ -127,14 +131,21 @@ class LogRow:
         return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
 
     def payload(self) -> dict[str, Any]:
-        """What an event tells of it; references that are NULL are left out."""
+        """What an event tells of it; references that are NULL are left out.
+
+        What is copied is cut where it would be too long for an event: one row stops no other.
+        """
         known = {name: value for name, value in self.copied.items() if value is not None}
-        return {
-            "log_id": self.id,
-            "log_time": self.time,
-            "log_message": cut(self.message),
-            **known,
-        }
+        row = {"log_id": self.id, "log_time": self.time, "log_message": cut(self.message)}
+        whole = {**row, **known}
+        if payload_length(whole) <= PAYLOAD_LIMIT:
+            return whole
+        each = SHORTENED // len(known)
+        return {**row, **{name: _beginning(value, each) for name, value in known.items()}}
+
+
+def _beginning(value: object, length: int) -> object:
+    return value[:length] if isinstance(value, str) else value
 
 
 def cut(text: str) -> str:
