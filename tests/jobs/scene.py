@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,7 +37,11 @@ from leitstand.jobs import (
     RunStatus,
     Servers,
     Spool,
+    WindowLedger,
+    WindowSource,
 )
+from leitstand.jobs.event_drain import EventDrain
+from leitstand.jobs.event_runs import EventRuns
 from leitstand.jobs.run_change import Tell, tell_nobody
 from leitstand.store.database import Database, DatabaseUnavailableError
 
@@ -135,6 +139,7 @@ class Scene:
     gate: Gate = field(default_factory=Gate)
     downtimes: HostDowntimes = field(default_factory=NoDowntimes)
     tell: Tell = tell_nobody
+    further: Sequence[Executor[Any]] = ()
 
     def domain(self, database: Database | None = None, grace: float = 1.0) -> Domain:
         """The parts of a further control server, on ``database`` or the scene's own pool."""
@@ -142,7 +147,8 @@ class Scene:
         queue = Queue(database, self.tell)
         reports = ReportWriter(queue)
         children = Children()
-        kinds = Kinds([Noop(), Nap(), self.gate, CommandExecutor(children=children, grace=grace)])
+        command = CommandExecutor(children=children, grace=grace)
+        kinds = Kinds([Noop(), Nap(), self.gate, command, *self.further])
         return Domain(
             database=database,
             jobs=JobLedger(database, kinds),
@@ -217,6 +223,18 @@ async def no_worker(*_: object) -> Result:
     raise AssertionError("no kind of the scene runs in a worker")
 
 
+async def execute(scene: Scene, statement: str) -> None:
+    """Carry out a statement that returns no rows."""
+    async with scene.database.connection() as connection:
+        await connection.execute(statement.encode())
+
+
+async def hand_over_events(scene: Scene) -> None:
+    """What one pass does about events, and about queued runs that windows hold back."""
+    windows = WindowSource(WindowLedger(scene.database), scene.downtimes)
+    await EventDrain(scene.database, scene.jobs, EventRuns(scene.tell), windows).run_once()
+
+
 async def eventually(look: Callable[[], Awaitable[T | None]], patience: float = PATIENCE) -> T:
     """What ``look`` returns once it is not None; databases offer nothing to wait for.
 
@@ -235,14 +253,23 @@ async def eventually(look: Callable[[], Awaitable[T | None]], patience: float = 
 def scene_on(
     database: Database,
     spool: Path,
-    executors: Iterable[Executor[Any]] = (),
+    executors: Sequence[Executor[Any]] = (),
     tell: Tell = tell_nobody,
 ) -> Scene:
     """A scene on a database; ``executors`` are further kinds that jobs may have."""
     gate = Gate()
     kinds = Kinds([Noop(), Nap(), gate, CommandExecutor(), *executors])
     queue = Queue(database, tell)
-    return Scene(database, JobLedger(database, kinds), queue, kinds, spool, gate, tell=tell)
+    return Scene(
+        database,
+        JobLedger(database, kinds),
+        queue,
+        kinds,
+        spool,
+        gate,
+        tell=tell,
+        further=executors,
+    )
 
 
 @asynccontextmanager

@@ -121,6 +121,10 @@ class Heartbeat:
             log.warning("heartbeat missed: %s", str(error).strip() or type(error).__name__)
             await self._pulse.disconnect()
             return None
+        except Exception:  # without this thread nothing would be vouched for, nor fenced
+            log.exception("heartbeat failed unexpectedly")
+            await self._pulse.disconnect()
+            return None
         for held in self._runs:
             if held.lease.run_id in beat.beaten:
                 held.vouch(sent)

@@ -6,13 +6,13 @@ import secrets
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import psycopg
 import structlog
 
+from leitstand.duties import beside
 from leitstand.errors import LeitstandError
 from leitstand.execution import HaltReason, Heartbeat, HeldRuns, News
 from leitstand.jobs.agents.board import TaskBoard
@@ -32,6 +32,9 @@ log = structlog.get_logger(__name__)
 
 WRITE_DEADLINE = 30.0
 """Seconds at most that a server which ends takes to write the results of its runs."""
+
+FAULT_PAUSE = 1.0
+"""Seconds at least from a pass of which a step has failed to the next: what was due still is."""
 
 LAST_MOMENT = 1.0
 """Seconds that results and farewell get at least, also when the runs have used up the grace."""
@@ -66,6 +69,7 @@ class ControlServer:
         self._wake = asyncio.Event()
         self._full_pass = True
         self._planned_at: float | None = None
+        self._sound = True
         self._renew = False
         self._ends_at: float | None = None
         self.instance = new_instance(name)
@@ -83,7 +87,7 @@ class ControlServer:
         hangs does not hold up the end. Returns how many runs could not be ended in it or whose end
         could not be written; those stay ``running`` until others release them.
         """
-        async with self._background():
+        async with beside(self._duties()):
             await _until_set(stop, self._recover())
             while not stop.is_set():
                 await self._live(stop)
@@ -136,6 +140,7 @@ class ControlServer:
                     os.getpid(),
                     self._version,
                     self.settings.max_concurrent_runs,
+                    draining=self.draining,
                 )
             except (LeitstandError, psycopg.Error) as error:
                 log.warning("cannot register", error=str(error).strip())
@@ -161,7 +166,7 @@ class ControlServer:
             self._wake.clear()
             full, self._full_pass = self._full_pass, False
             if full:
-                await self.passes.full(self.instance)
+                self._sound = await self.passes.full(self.instance)
                 self._planned_at = None
             else:
                 await self.passes.start(self.instance)
@@ -182,13 +187,16 @@ class ControlServer:
         return max(0.0, self._planned_at - time.monotonic())
 
     async def _until_planned(self) -> float:
+        if self.draining:
+            return self.settings.tick  # what comes due is the others' affair
         try:
             planned = await self._domain.queue.next_wake()
         except (DatabaseUnavailableError, psycopg.Error):
             planned = None
         if planned is None:
             return self.settings.tick
-        return min(self.settings.tick, max(0.01, planned))
+        soonest = 0.01 if self._sound else FAULT_PAUSE
+        return min(self.settings.tick, max(soonest, planned))
 
     async def _end_runs(self, reason: HaltReason, passing: asyncio.Task[None]) -> None:
         """Cancel all runs and wait for them, at most the grace period."""
@@ -217,18 +225,11 @@ class ControlServer:
 
     # -- beside the passes --------------------------------------------------------------------
 
-    @asynccontextmanager
-    async def _background(self) -> AsyncIterator[None]:
+    def _duties(self) -> list[Coroutine[Any, Any, None]]:
         duties = [self._recorder.run(), self._domain.reports.run(), self.board.run()]
         if self.settings.listen:
             duties.append(self._listener().run())
-        tasks = [asyncio.create_task(duty) for duty in duties]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        return duties
 
     def _listener(self) -> Listener:
         return Listener(self._domain.database.conninfo, [CHANNEL], self._notified, on_gap=self._gap)

@@ -9,7 +9,6 @@ from uuid import UUID
 import psycopg
 import structlog
 
-from leitstand.errors import LeitstandError
 from leitstand.jobs.run_change import RunChange
 from leitstand.jobs.run_status import RunStatus
 from leitstand.store.database import Connection
@@ -58,5 +57,5 @@ async def inform(watcher: OutcomeWatcher, connection: Connection, runs: Sequence
             await watcher.ended_in(connection, runs)
     except psycopg.OperationalError:
         raise
-    except (psycopg.Error, LeitstandError):
+    except Exception:  # whoever is told may fail in any way; that the run has ended stands
         log.exception("nobody is told how runs ended", runs=[run.id for run in runs])

@@ -69,11 +69,11 @@ class Passes:
         """Take no further step; a run that a step under way still starts is stopped at once."""
         self._ending = True
 
-    async def full(self, instance: str) -> None:
+    async def full(self, instance: str) -> bool:
         """Release what is stale, claim what is due, drain events, start what is queued.
 
         A failing step is logged and does not stop the later ones. While draining only the release
-        is left; after ``end`` nothing.
+        is left; after ``end`` nothing. Returns whether no step has failed.
         """
         sound = await self._step("release stale runs", lambda: self._release(self._rescuer))
         sound = await self._release_tasks() and sound
@@ -83,6 +83,7 @@ class Passes:
             sound = await self.start(instance) and sound
         if sound:
             self.last_completed = time.monotonic()
+        return sound
 
     async def start(self, instance: str) -> bool:
         """Start queued runs while there are free slots and runs to take."""
@@ -142,5 +143,10 @@ class Passes:
         task.add_done_callback(self._tasks.discard)
 
     async def _carry_out(self, held: ClaimedRun) -> None:
-        finished = await self._runner.carry_out(held)
-        self._on_finished(finished)
+        try:
+            finished = await self._runner.carry_out(held)
+        except Exception:  # nobody knows how it ended: vouched for, it would be running for ever
+            log.exception("a run is left to its lease", run=held.lease.run_id)
+            self._runs.remove(held)
+        else:
+            self._on_finished(finished)

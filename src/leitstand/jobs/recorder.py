@@ -73,7 +73,8 @@ class Recorder:
     def _keep(self, finished: FinishedRun) -> None:
         try:
             self._spool.keep(finished)
-        except OSError as error:  # a full disk: neither the others nor the way out may suffer
+        except (OSError, TypeError, ValueError) as error:
+            # Such as a full disk: neither the others nor the way out may suffer.
             log.error(  # noqa: TRY400 -- the reason is enough
                 "a result could be written nowhere; its run is left to its lease",
                 run=finished.lease.run_id,
@@ -84,8 +85,12 @@ class Recorder:
         """Hand over what an earlier process could not write before it ended."""
         for path, finished in self._spool.read():
             log.warning("writing a result of an earlier process", run=finished.lease.run_id)
-            await self._queue.finish([finished])
-            path.unlink()
+            try:
+                await self._write_one(finished)
+            except psycopg.Error:  # the others may not wait for it at each start
+                log.exception("a kept result cannot be written", file=path)
+            else:
+                path.unlink()
 
     async def _write(self, batch: list[FinishedRun]) -> bool:
         try:
@@ -93,27 +98,31 @@ class Recorder:
         except DatabaseUnavailableError as error:
             log.warning("results wait for the database", waiting=len(batch), error=error.message)
             return False
-        except psycopg.Error:
+        except Exception:  # one of them, whatever is wrong with it
             return await self._write_singly(batch)
         self._done(batch, written)
         return True
 
     async def _write_singly(self, batch: list[FinishedRun]) -> bool:
-        """One result that the database refuses may not hold up the others."""
+        """One result that cannot be written may not hold up the others."""
+        complete = True
         for finished in batch:
+            run = finished.lease.run_id
             try:
                 self._done([finished], await self._write_one(finished))
-            except (DatabaseUnavailableError, psycopg.Error) as error:
-                run = finished.lease.run_id
-                log.warning("a result waits for the database", run=run, error=str(error).strip())
+            except DatabaseUnavailableError as error:
+                log.warning("a result waits for the database", run=run, error=error.message)
                 return False
-        return True
+            except Exception:  # it is tried again, and never forgotten
+                log.exception("a result cannot be written", run=run)
+                complete = False
+        return complete
 
     async def _write_one(self, finished: FinishedRun) -> set[int]:
         try:
             return await self._queue.finish([finished])
-        except psycopg.DataError as error:
-            log.exception("the database refuses a result", run=finished.lease.run_id)
+        except (psycopg.DataError, TypeError, ValueError) as error:
+            log.exception("a result cannot be stored", run=finished.lease.run_id)
             return await self._queue.finish([without_result(finished, error)])
 
     def _done(self, batch: list[FinishedRun], written: set[int]) -> None:
@@ -123,13 +132,15 @@ class Recorder:
             self._on_recorded(finished, finished.lease.run_id in written)
 
 
-def without_result(finished: FinishedRun, error: psycopg.Error) -> FinishedRun:
-    """The end of a run whose result the database refused to store."""
+def without_result(finished: FinishedRun, error: Exception) -> FinishedRun:
+    """The end of a run whose result cannot be stored: refused by the database, or no JSON."""
+    why = str(error)
+    if isinstance(error, psycopg.Error):
+        why = f"the database refused its result (SQLSTATE {error.sqlstate})"
     outcome = Outcome(
         RunStatus.FAILED,
         "RESULT_NOT_STORED",
-        f"the run ended as {finished.outcome.status.value}, but the database refused its result "
-        f"(SQLSTATE {error.sqlstate})",
+        f"the run ended as {finished.outcome.status.value}, but {why}",
         FailureClass.PERMANENT,
     )
     return FinishedRun(finished.lease, outcome, no_retry_reason="the work itself was done")

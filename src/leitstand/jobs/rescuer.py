@@ -55,7 +55,7 @@ class Rescuer:
                 await self._queue.finish_in(connection, [ended_by_silence(stale, random.random())])  # noqa: S311 -- jitter
         except psycopg.errors.OperationalError:
             raise
-        except psycopg.Error:
+        except Exception:  # whatever is wrong with one of them, the others are released
             log.exception("a stale run could not be released", run=stale.run.id)
             return False
         return True

@@ -70,3 +70,5 @@ class ReportWriter:
         except (DatabaseUnavailableError, psycopg.Error) as error:
             # A log is not worth a run: what the database does not take now is left out.
             log.warning("log lines of runs were lost", runs=len(texts), error=str(error).strip())
+        except Exception:  # such as progress that is no number
+            log.exception("log lines of runs were lost", runs=len(texts))

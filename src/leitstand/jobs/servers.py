@@ -47,8 +47,15 @@ class Servers:
         self._heartbeat = heartbeat
         self._stale_after = stale_after
 
-    async def register(
-        self, instance: str, host: str, pid: int, version: str, max_concurrent_runs: int
+    async def register(  # noqa: PLR0913 -- each is a separate fact
+        self,
+        instance: str,
+        host: str,
+        pid: int,
+        version: str,
+        max_concurrent_runs: int,
+        *,
+        draining: bool = False,
     ) -> None:
         """Add this server under a name that no other process has or had."""
         async with self._database.connection() as connection:
@@ -60,6 +67,7 @@ class Servers:
                 pid=pid,
                 version=version,
                 max_concurrent_runs=max_concurrent_runs,
+                draining=draining,
             )
 
     async def deregister(self, instance: str, deadline: float | None = None) -> None:

@@ -1,6 +1,6 @@
 -- name: register!
-INSERT INTO servers (instance, host, pid, version, max_concurrent_runs)
-VALUES (:instance, :host, :pid, :version, :max_concurrent_runs);
+INSERT INTO servers (instance, host, pid, version, max_concurrent_runs, draining)
+VALUES (:instance, :host, :pid, :version, :max_concurrent_runs, :draining);
 
 -- name: deregister!
 DELETE FROM servers WHERE instance = :instance;
