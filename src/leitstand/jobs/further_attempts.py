@@ -17,23 +17,27 @@ queries = load_queries(__file__)
 async def queue_further(connection: Connection, ids: Sequence[int], tell: Tell) -> set[UUID]:
     """Queue further attempts of these runs, which just failed and are to be tried again.
 
-    Returns the correlation ids of those that have one. The others say why not: their job is gone
-    or disabled, or another run of it waits. That run gets the events that the failed one had,
-    since the events are told to nobody else. In the caller's transaction.
+    Returns the correlation ids of those that have one. The others say why not: somebody has
+    cancelled them, their job is gone or disabled, or another run of it waits. That run gets the
+    events that the failed one had, since the events are told to nobody else. In the caller's
+    transaction.
     """
     going_on: set[UUID] = set()
     left = list(ids)
+    complete = True
     while left:
         rows = [row async for row in queries.queue_further(connection, ids=left)]
         for row in rows:
             tell(RunChange.of(row, RunStatus.QUEUED))
             going_on.add(row["correlation_id"])
         if len(rows) == len(left):
-            return going_on
+            break
+        complete = False
         # Where no run waits any more, the attempt can be queued after all: once again.
         events = [row async for row in queries.events_left(connection, ids=left)]
         left = [row["id"] for row in events if not await _handed_on(connection, row)]
-    await queries.mark_not_retried(connection, ids=list(ids))
+    if not complete:
+        await queries.mark_not_retried(connection, ids=list(ids))
     return going_on
 
 

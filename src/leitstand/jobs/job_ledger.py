@@ -10,7 +10,8 @@ from leitstand.events import EventQueue
 from leitstand.execution import Kinds
 from leitstand.jobs.dependencies import refuse_cycle
 from leitstand.jobs.group import Group
-from leitstand.jobs.job import Job, JobSpec, trigger_of
+from leitstand.jobs.job import Job, JobSpec
+from leitstand.jobs.job_columns import columns_of, further_due
 from leitstand.jobs.misfire import next_on_edit
 from leitstand.jobs.non_run import NonRun, NonRunReason
 from leitstand.jobs.schedule import build_schedule
@@ -113,16 +114,28 @@ class JobLedger:
         before = await queries.lock_job(connection, name=spec.name)
         if spec.group is not None:
             await queries.ensure_group(connection, name=spec.group)
-        columns = _columns(spec, before, now)
+        columns = columns_of(spec, before, now)
         await queries.save_job(connection, **columns, managed=managed)
-        if before is not None and columns["postponed_from"] is None:
-            await self._drop_waiting(connection, before["id"], spec.name, before["postponed_from"])
-        if before is not None and (spec.event, spec.deliver) != (
-            before["event"],
-            before["deliver"],
-        ):
-            await self._events.forget_apart(connection, before["id"])
+        if before is not None:
+            await self._follow_edit(connection, spec, before, columns, now)
         await queries.notify_changed(connection)
+
+    async def _follow_edit(
+        self,
+        connection: Connection,
+        spec: JobSpec,
+        before: Mapping[str, Any],
+        columns: Mapping[str, Any],
+        now: datetime,
+    ) -> None:
+        """Take what waits along with an edit of its job, or record that it gets no run."""
+        if columns["postponed_from"] is None:
+            await self._drop_waiting(connection, before["id"], spec.name, before["postponed_from"])
+        if columns["next_run_at"] != before["next_run_at"]:
+            await self._drop_due(connection, before, now)
+        if (spec.event, spec.deliver) != (before["event"], before["deliver"]):
+            await self._events.forget_apart(connection, before["id"])
+        await queries.take_along_waiting(connection, id=before["id"])
 
     async def get(self, name: str) -> Job:
         """The job of that name; raises NotFoundError."""
@@ -139,10 +152,15 @@ class JobLedger:
         return [self._shown(row) async for row in queries.list_jobs(connection)]
 
     async def set_enabled(self, name: str, enabled: bool) -> Job:
-        """Enable or disable; enabling plans the next time from now and does not run the past."""
+        """Enable or disable; enabling plans the next time from now and does not run the past.
+
+        Nothing changes for a job that is so already, unless its schedule could not be computed.
+        """
         async with self._database.transaction() as connection:
-            await queries.lock_job(connection, name=name)
+            before = await queries.lock_job(connection, name=name)
             job = await self._get(connection, name)
+            if job.enabled is enabled and job.schedule_error is None:
+                return job
             now = await self._now(connection)
             next_run_at = None
             if enabled:
@@ -151,6 +169,7 @@ class JobLedger:
                 connection, id=job.id, enabled=enabled, next_run_at=next_run_at
             )
             await self._drop_waiting(connection, job.id, job.name, job.postponed_from)
+            await self._drop_due(connection, before, now)
             await queries.notify_changed(connection)
             return await self._get(connection, name)
 
@@ -298,6 +317,19 @@ class JobLedger:
             dropped = NonRun(name, slot, NonRunReason.SUPERSEDED, detail)
             await self.record_non_runs(connection, [(job_id, dropped)])
 
+    async def _drop_due(
+        self, connection: Connection, job: Mapping[str, Any], now: datetime
+    ) -> None:
+        """Record that what was due, and that no server had claimed yet, gets no run."""
+        first = job["next_run_at"]
+        if not job["enabled"] or job["postponed_from"] is not None or first is None or first > now:
+            return
+        detail = "the job's schedule or state was changed before a control server claimed it"
+        further = further_due(job, first, now)
+        until = now if further else None
+        non_run = NonRun(job["name"], first, NonRunReason.SUPERSEDED, detail, until, 1 + further)
+        await self.record_non_runs(connection, [(job["id"], non_run)])
+
     async def _get(self, connection: Connection, name: str) -> Job:
         row = await queries.get_job(connection, name=name)
         if row is None:
@@ -319,48 +351,6 @@ class JobLedger:
             row["name"]: row["depends_on"] async for row in queries.dependency_edges(connection)
         }
         refuse_cycle(spec.name, spec.depends_on, edges)
-
-
-def _columns(spec: JobSpec, before: Mapping[str, Any] | None, now: datetime) -> dict[str, Any]:
-    trigger = spec.trigger
-    unchanged = before is not None and trigger == trigger_of(before)
-    anchor = before["anchor"] if before is not None and unchanged else now
-    schedule = build_schedule(trigger, anchor)
-    next_run_at = postponed_from = None
-    if spec.enabled and before is not None and unchanged and before["enabled"]:
-        next_run_at, postponed_from = before["next_run_at"], before["postponed_from"]
-    elif spec.enabled:
-        next_run_at = next_on_edit(schedule, now)
-    return {
-        "name": spec.name,
-        "tenant": spec.tenant,
-        "kind": spec.kind,
-        "params": to_jsonb(spec.params),
-        "trigger_type": trigger.type,
-        "expression": trigger.expression,
-        "timezone": trigger.timezone,
-        "event": trigger.event,
-        "deliver": spec.deliver,
-        "anchor": anchor,
-        "enabled": spec.enabled,
-        "tags": list(spec.tags),
-        "host": spec.host,
-        "runs_on": list(spec.runs_on),
-        "priority": spec.priority,
-        "group_name": spec.group,
-        "timeout": spec.timeout,
-        "depends_on": list(spec.depends_on),
-        "max_attempts": spec.retry.max_attempts,
-        "backoff": spec.retry.backoff,
-        "misfire": spec.misfire,
-        "misfire_limit": spec.misfire_limit,
-        "overlap": spec.overlap,
-        "window_policy": spec.window_policy,
-        "splay": spec.splay,
-        "resume": spec.resume,
-        "next_run_at": next_run_at,
-        "postponed_from": postponed_from,
-    }
 
 
 def _due_job(row: Mapping[str, Any]) -> DueJob:

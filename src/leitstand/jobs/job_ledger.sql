@@ -94,6 +94,28 @@ ON CONFLICT (name) DO UPDATE SET
     schedule_error = NULL,
     updated_at = clock_timestamp();
 
+-- name: take_along_waiting!
+-- Runs that wait are started with the parameters that their job has then: that must not be those of
+-- another kind, nor at a place that the job was taken away from. One that may run beside others
+-- stays so: another may wait as the only one already.
+UPDATE runs AS r
+SET
+    kind = j.kind,
+    exclusive = r.exclusive AND j.overlap <> 'allow',
+    priority = j.priority,
+    group_name = j.group_name,
+    runs_on = nullif(j.runs_on, '{}')
+FROM jobs AS j
+WHERE
+    j.id = :id AND r.job_id = j.id AND r.status = 'queued'
+    AND (r.kind, r.exclusive, r.priority, r.group_name, r.runs_on) IS DISTINCT FROM (
+        j.kind,
+        r.exclusive AND j.overlap <> 'allow',
+        j.priority,
+        j.group_name,
+        nullif(j.runs_on, '{}')
+    );
+
 -- name: get_job^
 SELECT
     j.*,
@@ -124,6 +146,7 @@ SET
     enabled = :enabled,
     next_run_at = :next_run_at,
     postponed_from = NULL,
+    schedule_error = NULL,
     updated_at = clock_timestamp()
 WHERE id = :id;
 

@@ -124,18 +124,21 @@ class Queue:
         self, connection: Connection, job: str, user: str | None = None, by: str = "user"
     ) -> Run:
         """As ``request``, in the caller's transaction."""
-        row = await queries.create_requested_run(
-            connection, job=job, trigger_user=user, trigger_by=by
-        )
-        if row is not None:
-            return self._told(Run.from_row(row))
-        waiting = await queries.waiting_run(connection, job=job)
-        if waiting is None:
-            raise await no_such_job(connection, job)
-        raise ConflictError(
-            f"run {waiting['id']} of {job!r} is waiting already",
-            remedy=f"Wait for it, or cancel it: leitstand run cancel {waiting['id']}",
-        )
+        while True:
+            row = await queries.create_requested_run(
+                connection, job=job, trigger_user=user, trigger_by=by
+            )
+            if row is not None:
+                return self._told(Run.from_row(row))
+            waiting = await queries.waiting_run(connection, job=job)
+            if waiting is not None:
+                raise ConflictError(
+                    f"run {waiting['id']} of {job!r} is waiting already",
+                    remedy=f"Wait for it, or cancel it: leitstand run cancel {waiting['id']}",
+                )
+            if await queries.job_exists(connection, job=job) is None:
+                raise await no_such_job(connection, job)
+            # The one that waited has been started between the two questions: once again.
 
     async def retry(self, run_id: int, user: str | None = None) -> Run:
         """Queue a further attempt, now, of a run that ended without success.
@@ -288,6 +291,8 @@ class Queue:
         async with self._database.transaction() as connection:
             row = await queries.cancel_queued(connection, id=run_id, who=user)
             asked = row or await queries.request_cancel(connection, id=run_id, who=user)
+            if row is not None:
+                await connection.execute(queries.wake_for_next_event.sql, {"ids": [run_id]})
         if row is not None:
             return self._told(Run.from_row(row))
         if asked is not None:
@@ -325,6 +330,12 @@ class Queue:
             rows = queries.list_runs(
                 connection, job=job, status=status, before=before, max_rows=limit
             )
+            return [Run.from_row(row) async for row in rows]
+
+    async def runs_at(self, job: str, at: datetime, limit: int = 20) -> list[Run]:
+        """Runs of the job between whose planned time and end ``at`` lies, newest first."""
+        async with self._database.connection() as connection:
+            rows = queries.runs_at(connection, job=job, at=at, max_rows=limit)
             return [Run.from_row(row) async for row in rows]
 
     async def logs(self, run_id: int, after: int = 0) -> list[LogEntry]:

@@ -99,6 +99,9 @@ INNER JOIN jobs AS j ON r.job_id = j.id
 WHERE r.id = ANY(:ids) AND j.deliver = 'each'
 LIMIT 1;
 
+-- name: job_exists^
+SELECT 1 AS there FROM jobs WHERE name = :job;
+
 -- name: waiting_run^
 SELECT r.* FROM runs AS r
 INNER JOIN jobs AS j ON r.job_id = j.id
@@ -350,7 +353,8 @@ SELECT
 FROM asked;
 
 -- name: retry_run^
--- A new attempt of a run that ended without success, at once, because somebody asked for it.
+-- A new attempt of a run that ended without success, at once, because somebody asked for it; as its
+-- job is now, with which it will be started.
 WITH again AS (
     INSERT INTO runs (
         job_id, job, kind, exclusive, attempt, correlation_id, trigger_by, trigger_user, event,
@@ -359,25 +363,25 @@ WITH again AS (
     SELECT
         r.job_id,
         r.job,
-        r.kind,
-        r.exclusive,
+        j.kind,
+        j.overlap <> 'allow',
         newest.attempt + 1,
         r.correlation_id,
         'user',
         :who,
         r.event,
         r.scheduled_at,
-        r.priority,
-        r.group_name,
-        r.runs_on
+        j.priority,
+        j.group_name,
+        nullif(j.runs_on, '{}')
     FROM runs AS r
+    INNER JOIN jobs AS j ON r.job_id = j.id
     CROSS JOIN LATERAL (
         SELECT greatest(r.attempt, max(n.attempt)) AS attempt FROM runs AS n
         WHERE n.correlation_id = r.correlation_id AND n.attempt > 1
     ) AS newest
     WHERE
         r.id = :id AND r.finished_at IS NOT NULL AND r.status <> 'succeeded'
-        AND r.job_id IS NOT NULL
     ON CONFLICT DO NOTHING
     RETURNING *
 )
@@ -396,6 +400,15 @@ WHERE
     (:job::text IS NULL OR job_id = (SELECT j.id FROM jobs AS j WHERE j.name = :job))
     AND (:status::text IS NULL OR status = :status)
     AND (:before::bigint IS NULL OR id < :before)
+ORDER BY id DESC
+LIMIT :max_rows;
+
+-- name: runs_at
+-- Runs of the job between whose planned time and end the moment lies, newest first.
+SELECT * FROM runs
+WHERE
+    job_id = (SELECT j.id FROM jobs AS j WHERE j.name = :job)
+    AND scheduled_at <= :at AND coalesce(finished_at, :at) >= :at
 ORDER BY id DESC
 LIMIT :max_rows;
 

@@ -138,6 +138,8 @@ def finish(
 
     ``halted`` says why it was cancelled, if it was.
     """
+    if ending.error is not None and halted in {HaltReason.PERSON, HaltReason.SHUTDOWN}:
+        ending = Ending(cancelled=True)  # what is torn down half-way tends to raise
     if ending.cancelled and halted is HaltReason.LEASE_LOST:
         # Nobody asked for this end, so it is a failure that the job's policy may try again.
         ending = Ending(error=LeaseExpiredError(f"the {by} could not vouch for the run any more"))
