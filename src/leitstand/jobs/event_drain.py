@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from leitstand.events import Event, EventQueue, EventState, Gathered, Waiting, run_event
-from leitstand.jobs.event_runs import EventRuns
+from leitstand.jobs.event_runs import EventRuns, HeldBack
 from leitstand.jobs.job import Deliver, Job
 from leitstand.jobs.job_ledger import JobLedger
 from leitstand.jobs.window import Window
@@ -19,6 +19,13 @@ BATCH = 5_000
 
 MOVED_AT_ONCE = 500
 """Runs that wait for a window and are looked at again in one pass."""
+
+SOON = 30.0
+"""Seconds before its start from which on a run of a job that runs in windows only is looked at:
+once it may start, any server may do so. Also in ``further_attempts.sql``."""
+
+LOOK_EACH = timedelta(minutes=1)
+"""How long such a run is held back at a time, so that a window which is new meanwhile counts."""
 
 NO_WINDOW = timedelta(days=1)
 """How long a run that may start in windows only waits at least while none is known; each pass looks
@@ -142,14 +149,23 @@ class EventDrain:
 
     async def _look_again_at_postponed(self, connection: Connection, now: datetime) -> None:
         """Windows may have been added, moved or taken back since these runs were queued."""
-        postponed = await self._runs.postponed(connection, MOVED_AT_ONCE)
-        if not postponed:
+        held = await self._runs.look_again(connection, MOVED_AT_ONCE, SOON)
+        if not held:
             return
-        starts = await self._starts(connection, [job for job, _, _ in postponed], now)
-        for job, run_id, not_before in postponed:
-            start = starts[job.id] or now
-            if start != not_before:
-                await self._runs.move_start(connection, run_id, start)
+        windows = await self._windows.windows_for([each.job for each in held], connection)
+        for each in held:
+            start = _moved(each, windows, now)
+            if start != each.not_before:
+                await self._runs.move_start(connection, each.run_id, start)
+
+
+def _moved(held: HeldBack, windows: Sequence[Window], now: datetime) -> datetime:
+    """When the run may start, by the windows as they are now; as it is, if it may then."""
+    if held.of_event:
+        return _start(held.job, windows, now) or min(now, held.not_before)
+    wanted = max(now, held.not_before)
+    allowed = _start(held.job, windows, wanted)
+    return held.not_before if allowed is None else min(allowed, wanted + LOOK_EACH)
 
 
 def _start(job: Job, windows: Sequence[Window], now: datetime) -> datetime | None:

@@ -1,6 +1,7 @@
 """Runs that events start: queued, given further events while they wait, moved with windows."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,16 @@ from leitstand.store.database import Connection, load_queries
 from leitstand.store.jsonb import to_jsonb
 
 queries = load_queries(__file__)
+
+
+@dataclass(frozen=True)
+class HeldBack:
+    """A queued run that windows may hold back; one ``of_event`` starts as soon as they let it."""
+
+    job: Job
+    run_id: int
+    not_before: datetime
+    of_event: bool
 
 
 class EventRuns:
@@ -70,12 +81,13 @@ class EventRuns:
         self._tell(RunChange(created, job.name, job.kind, 1, RunStatus.QUEUED))
         return created
 
-    async def postponed(
-        self, connection: Connection, limit: int
-    ) -> list[tuple[Job, int, datetime]]:
-        """Runs of events that do not start yet, with their jobs and times."""
-        rows = queries.postponed_event_runs(connection, max_rows=limit)
-        return [(Job.from_row(row), row["run_id"], row["not_before"]) async for row in rows]
+    async def look_again(self, connection: Connection, limit: int, soon: float) -> list[HeldBack]:
+        """Queued runs that windows may hold back; those of schedules if ``soon`` (seconds) due."""
+        rows = queries.look_again_within(connection, max_rows=limit, soon=soon)
+        return [
+            HeldBack(Job.from_row(row), row["run_id"], row["not_before"], row["of_event"])
+            async for row in rows
+        ]
 
     async def move_start(self, connection: Connection, run_id: int, not_before: datetime) -> None:
         """Let a queued run start at another time."""
