@@ -63,9 +63,10 @@ async def explain(records: Records, name: str, at: datetime | None = None) -> Ex
     """What became of the job's occurrences: all recent ones, or those that cover ``at``."""
     job = await records.jobs.get(name)
     non_runs = await records.jobs.non_runs(job, at)
-    runs = await records.queue.list_runs(job=name, limit=20)
-    if at is not None:
-        runs = [run for run in runs if run.scheduled_at <= at <= (run.finished_at or at)]
+    if at is None:
+        runs = await records.queue.list_runs(job=name, limit=20)
+    else:
+        runs = await records.queue.runs_at(name, at)
     windows, servers = records.windows, records.servers
     in_force = await windows.windows_for([job]) if windows is not None else []
     # Who is there now says nothing about another time.
@@ -78,6 +79,7 @@ async def explain(records: Records, name: str, at: datetime | None = None) -> Ex
     )
     sentences = (
         *state_of(job, runs, waiting),
+        *(about_ended(run) for run in runs if at is not None and run.status.is_final),
         *about_windows(job, at or datetime.now(UTC), in_force),
         *(describe(non_run) for non_run in non_runs),
     )
@@ -137,16 +139,21 @@ def about_windows(job: Job, at: datetime, windows: Sequence[Window]) -> list[str
     return sentences
 
 
+def about_ended(run: Run) -> str:
+    """A sentence about a run that has ended: who asks why there was none should know of it."""
+    planned = f"{run.scheduled_at:%Y-%m-%d %H:%M:%S} UTC"
+    ended = f"Run {run.id}, planned for {planned}, ended as {run.status.value}"
+    return f"{ended}: {run.error_message}." if run.error_message else f"{ended}."
+
+
 def _about_active(run: Run, waiting: WaitingFor) -> str | None:
     if run.status is RunStatus.RUNNING:
         return f"Run {run.id} is running on {run.owner}."
     if run.status is not RunStatus.QUEUED:
         return None
-    if run.attempt > 1 and run.not_before > datetime.now(UTC):
-        return (
-            f"Run {run.id} (attempt {run.attempt}) waits for its time, "
-            f"{run.not_before:%Y-%m-%d %H:%M:%S} UTC."
-        )
+    if run.not_before > datetime.now(UTC):
+        attempt = f" (attempt {run.attempt})" if run.attempt > 1 else ""
+        return f"Run {run.id}{attempt} waits for its time, {run.not_before:%Y-%m-%d %H:%M:%S} UTC."
     if run.runs_on:
         return why_waiting(run, waiting.agents)
     if waiting.nothing_starts is not None:
