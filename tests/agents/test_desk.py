@@ -350,3 +350,17 @@ def test_an_end_survives_the_way() -> None:
 def test_claims_are_leases() -> None:
     claim = Claim(run=1, token=2)
     assert Claim.of(claim.lease) == claim
+
+
+async def test_what_a_full_group_keeps_waiting_holds_up_nothing_else(
+    scene: Scene, counter: Counter
+) -> None:
+    """It took the only slot from all that came after it, for as long as the group was full."""
+    await scene.job("here", group="one")
+    await scene.job("grouped", group="one", priority=5, runs_on=["pool"])
+    await scene.job("free", runs_on=["pool"])
+    for name in ("here", "grouped", "free"):
+        await scene.queue.request(name)
+    assert [run.job for run in await scene.queue.start("a", 1)] == ["here"]
+    orders = await counter.desk.poll("web1", Poll(instance=await hello(counter), wait=NOW))
+    assert [task.job for task in orders.tasks] == ["free"]

@@ -111,13 +111,24 @@ ORDER BY r.id;
 
 -- name: start_tasks
 -- Claim queued runs for an agent: for each kind up to its free slots, by priority, then planned
--- time, then id; within group limits (lock_groups before). The next attempt of a run goes to
--- another agent than the one before, unless there is none or it has not come for a while.
+-- time, then id; within group limits (lock_groups before). What a full group keeps waiting takes no
+-- slot from what comes after it. The next attempt of a run goes to another agent than the one
+-- before, unless there is none or it has not come for a while.
 WITH me AS (
     SELECT
         a.*,
         array_append(a.tags, a.name) AS words
     FROM agents AS a WHERE a.instance = :instance
+),
+
+with_room AS (
+    SELECT coalesce(array_agg(g.name), '{}') AS names FROM job_groups AS g
+    WHERE
+        g.name = ANY(current_setting('leitstand.locked_groups')::text[])
+        AND g.max_running > (
+            SELECT count(*) FROM runs AS a
+            WHERE a.status = 'running' AND a.group_name = g.name
+        )
 ),
 
 fitting AS (
@@ -130,7 +141,7 @@ fitting AS (
             AND r.runs_on <@ me.words AND r.not_before <= clock_timestamp()
             AND (
                 r.group_name IS NULL
-                OR r.group_name = ANY(current_setting('leitstand.locked_groups')::text[])
+                OR r.group_name = ANY((SELECT w.names FROM with_room AS w)::text[])
             )
             AND NOT (r.exclusive AND EXISTS (
                 SELECT 1 FROM runs AS a
