@@ -37,3 +37,20 @@ async def test_a_time_before_the_last_runs_is_remembered(scene: Scene) -> None:
     assert f"Run {ended[0].id}, planned for {planned}, ended as succeeded." in answer.sentences
     later = ended[0].scheduled_at - timedelta(minutes=5)
     assert (await explain(Records(scene.jobs, scene.queue), "job", later)).runs == ()
+
+
+async def test_a_run_that_waits_for_others_names_them(scene: Scene) -> None:
+    """The run before it, or its group: not all that it could be."""
+    records = Records(scene.jobs, scene.queue)
+    await scene.job("other", group="store")
+    await scene.job(group="store")
+    await scene.queue.request("other")
+    assert len(await scene.queue.start("a", 1)) == 1
+    run = await scene.queue.request("job")
+    said = (await explain(records, "job")).sentences
+    assert f"Run {run.id} waits for a place in its group store (1 of 1 at work)." in said
+    await scene.jobs.set_group_limit("store", 2)
+    await scene.queue.start("a", 1)
+    next_run = await scene.queue.request("job")
+    said = (await explain(records, "job")).sentences
+    assert f"Run {next_run.id} waits for the end of run {run.id}." in said

@@ -9,6 +9,7 @@ from leitstand.display import counted
 from leitstand.jobs.agents.agent import AgentInfo
 from leitstand.jobs.agents.ledger import Agents
 from leitstand.jobs.agents.waiting import why_waiting
+from leitstand.jobs.group import Group
 from leitstand.jobs.job import Job
 from leitstand.jobs.job_ledger import JobLedger
 from leitstand.jobs.non_run import NonRun
@@ -76,6 +77,7 @@ async def explain(records: Records, name: str, at: datetime | None = None) -> Ex
     waiting = WaitingFor(
         None if seen is None else why_nothing_starts(seen),
         () if asked is None else await asked.list_all(),
+        None if job.group is None else await _group(records.jobs, job.group),
     )
     sentences = (
         *state_of(job, runs, waiting),
@@ -88,10 +90,14 @@ async def explain(records: Records, name: str, at: datetime | None = None) -> Ex
 
 @dataclass(frozen=True)
 class WaitingFor:
-    """Who could carry out runs: ``nothing_starts`` says why no control server takes any."""
+    """Who could carry out runs: ``nothing_starts`` says why no control server takes any.
+
+    ``group`` is the job's, with what runs in it now.
+    """
 
     nothing_starts: str | None = None
     agents: Sequence[AgentInfo] = ()
+    group: Group | None = None
 
 
 def state_of(job: Job, runs: Sequence[Run], waiting: WaitingFor) -> list[str]:
@@ -111,8 +117,13 @@ def state_of(job: Job, runs: Sequence[Run], waiting: WaitingFor) -> list[str]:
         sentences.append("The job has no schedule; it runs on request only.")
     if job.enabled and job.trigger.event is not None:
         sentences.append(_about_event(job))
-    sentences.extend(filter(None, (_about_active(run, waiting) for run in runs)))
+    busy = next((r.id for r in runs if job.exclusive and r.status is RunStatus.RUNNING), None)
+    sentences.extend(filter(None, (_about_active(run, busy, waiting) for run in runs)))
     return sentences
+
+
+async def _group(jobs: JobLedger, name: str) -> Group | None:
+    return next((group for group in await jobs.list_groups() if group.name == name), None)
 
 
 def _about_event(job: Job) -> str:
@@ -146,14 +157,21 @@ def about_ended(run: Run) -> str:
     return f"{ended}: {run.error_message}." if run.error_message else f"{ended}."
 
 
-def _about_active(run: Run, waiting: WaitingFor) -> str | None:
+def _about_active(run: Run, busy: int | None, waiting: WaitingFor) -> str | None:
+    """What the run does or waits for; ``busy`` is the run whose end it has to wait for."""
     if run.status is RunStatus.RUNNING:
         return f"Run {run.id} is running on {run.owner}."
-    if run.status is not RunStatus.QUEUED:
-        return None
+    return _about_waiting(run, busy, waiting) if run.status is RunStatus.QUEUED else None
+
+
+def _about_waiting(run: Run, busy: int | None, waiting: WaitingFor) -> str:
     if run.not_before > datetime.now(UTC):
         attempt = f" (attempt {run.attempt})" if run.attempt > 1 else ""
         return f"Run {run.id}{attempt} waits for its time, {run.not_before:%Y-%m-%d %H:%M:%S} UTC."
+    if busy is not None:
+        return f"Run {run.id} waits for the end of run {busy}."
+    if waiting.group is not None and waiting.group.is_full:
+        return f"Run {run.id} waits for a place in its group {waiting.group}."
     if run.runs_on:
         return why_waiting(run, waiting.agents)
     if waiting.nothing_starts is not None:

@@ -33,6 +33,15 @@ class Group:
         return cls(row["name"], row["max_running"], row["running"], row["waiting"])
 
     @property
+    def is_full(self) -> bool:
+        """Whether none of its runs may start before another has ended."""
+        return self.running >= self.limit
+
+    def __str__(self) -> str:
+        """``backup-store (2 of 2 at work)``."""
+        return f"{self.name} ({self.running} of {self.limit} at work)"
+
+    @property
     def spec(self) -> GroupSpec:
         """The group as one would write it."""
         return GroupSpec(name=self.name, limit=self.limit)
