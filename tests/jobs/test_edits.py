@@ -1,11 +1,12 @@
 """A job is edited, enabled or disabled while something of it is due or waits."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from leitstand.errors import ConflictError, NotFoundError
+from leitstand.errors import ConflictError, NotFoundError, UsageError
 from leitstand.jobs import RunStatus
 from tests.jobs.scene import Scene, control_server, eventually, execute
 
@@ -120,3 +121,18 @@ async def test_a_request_that_loses_a_race_is_made_again(scene: Scene) -> None:
     assert run.status is RunStatus.QUEUED
     with pytest.raises(NotFoundError):
         await scene.queue.request("jab")
+
+
+async def test_two_that_are_saved_at_once_close_no_cycle(scene: Scene) -> None:
+    """Each of them would be right without the other."""
+    for name in ("a", "b"):
+        await scene.job(name)
+    for _ in range(5):
+        saved = await asyncio.gather(
+            scene.job("a", depends_on=["b"]),
+            scene.job("b", depends_on=["a"]),
+            return_exceptions=True,
+        )
+        assert [type(each) for each in saved if each is not None] == [UsageError]
+        for name in ("a", "b"):
+            await scene.job(name)

@@ -347,6 +347,10 @@ class JobLedger:
         return now
 
     async def _refuse_cycle(self, connection: Connection, spec: JobSpec) -> None:
+        if not spec.depends_on:
+            return
+        # Two that are saved at once could close a cycle that neither of them sees.
+        await self.take_turn_to_apply(connection)
         edges = {
             row["name"]: row["depends_on"] async for row in queries.dependency_edges(connection)
         }
