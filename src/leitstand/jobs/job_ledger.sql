@@ -97,7 +97,14 @@ ON CONFLICT (name) DO UPDATE SET
 -- name: take_along_waiting!
 -- Runs that wait are started with the parameters that their job has then: that must not be those of
 -- another kind, nor at a place that the job was taken away from. One that may run beside others
--- stays so: another may wait as the only one already.
+-- stays so: another may wait as the only one already. One that is being started is not waited for:
+-- whoever ends it would wait for the job, which is locked here.
+WITH waiting AS (
+    SELECT r.id FROM runs AS r
+    WHERE r.job_id = :id AND r.status = 'queued'
+    FOR UPDATE SKIP LOCKED
+)
+
 UPDATE runs AS r
 SET
     kind = j.kind,
@@ -105,9 +112,10 @@ SET
     priority = j.priority,
     group_name = j.group_name,
     runs_on = nullif(j.runs_on, '{}')
-FROM jobs AS j
+FROM waiting
+INNER JOIN jobs AS j ON j.id = :id
 WHERE
-    j.id = :id AND r.job_id = j.id AND r.status = 'queued'
+    r.id = waiting.id
     AND (r.kind, r.exclusive, r.priority, r.group_name, r.runs_on) IS DISTINCT FROM (
         j.kind,
         r.exclusive AND j.overlap <> 'allow',
