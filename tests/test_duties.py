@@ -1,30 +1,33 @@
-"""What goes on beside other work."""
+"""What a server does beside its loop goes on, whatever fails."""
 
 import asyncio
 
 from structlog.testing import capture_logs
 
-from leitstand.duties import beside
+from leitstand.duties import going_on
 
 
-async def test_a_duty_that_fails_is_not_silent_and_ends_no_other() -> None:
-    failed, cancelled = asyncio.Event(), asyncio.Event()
+async def test_a_duty_that_fails_begins_again_and_stops_no_other() -> None:
+    """As a dispatcher that meets a row which nobody foresaw: messages would lie until a restart."""
+    begun: asyncio.Queue[str] = asyncio.Queue()
+    faults = iter((ValueError("a fault"), KeyError("another")))
 
-    async def fails() -> None:
-        failed.set()
-        raise KeyError("not foreseen")
+    async def faulty() -> None:
+        begun.put_nowait("faulty")
+        if fault := next(faults, None):
+            raise fault
+        await asyncio.Event().wait()
 
-    async def goes_on() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            cancelled.set()
+    async def sound() -> None:
+        begun.put_nowait("sound")
+        await asyncio.Event().wait()
 
-    with capture_logs() as logged:
-        async with beside([fails(), goes_on()]):
-            await failed.wait()
-            assert not cancelled.is_set()
-    assert cancelled.is_set()
-    (entry,) = logged
-    assert entry["log_level"] == "error"
-    assert "fails" in entry["duty"]
+    async def done() -> None:
+        begun.put_nowait("done")
+
+    with capture_logs() as lines:
+        async with asyncio.timeout(10), going_on([faulty, sound, done], pause=0.01):
+            names = [await begun.get() for _ in range(5)]
+    assert sorted(names) == ["done", "faulty", "faulty", "faulty", "sound"]
+    assert [line["log_level"] for line in lines] == ["error", "error"]
+    assert asyncio.all_tasks() == {asyncio.current_task()}

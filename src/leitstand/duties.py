@@ -1,7 +1,7 @@
-"""Carries out duties beside other work, and says so when one of them fails: nobody awaits them."""
+"""Keeps going what a control server does beside other work: a duty that fails begins again."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -9,11 +9,21 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
+PAUSE = 5.0
+"""Seconds between the failure of a duty and its new beginning."""
+
+Duty = Callable[[], Coroutine[Any, Any, None]]
+"""Works until it is cancelled. What it can expect to go wrong, it copes with itself."""
+
 
 @asynccontextmanager
-async def beside(duties: Iterable[Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    """Until the context ends; then they are cancelled, and have ended. A failure is logged."""
-    tasks = [asyncio.create_task(_heard(duty)) for duty in duties]
+async def going_on(duties: Sequence[Duty], pause: float = PAUSE) -> AsyncIterator[None]:
+    """Have all of them done for as long as the context lasts.
+
+    A fault ends none of them for good: messages would lie, and results of runs stay unwritten,
+    until somebody starts the server anew, and nothing would show why.
+    """
+    tasks = [asyncio.create_task(_again_and_again(duty, pause)) for duty in duties]
     try:
         yield
     finally:
@@ -22,12 +32,10 @@ async def beside(duties: Iterable[Coroutine[Any, Any, None]]) -> AsyncIterator[N
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _heard(duty: Coroutine[Any, Any, None]) -> None:
-    try:
-        await duty
-    except Exception:
-        log.exception(
-            "a duty failed unexpectedly and is not done any more",
-            duty=getattr(duty, "__qualname__", "?"),
-        )
-        raise
+async def _again_and_again(duty: Duty, pause: float) -> None:
+    while True:
+        try:
+            return await duty()
+        except Exception:  # whatever it is, it is not to cost more than this attempt
+            log.exception("a duty of the server failed; it begins again", pause=pause)
+        await asyncio.sleep(pause)

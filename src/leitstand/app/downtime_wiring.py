@@ -9,7 +9,6 @@ import structlog
 
 from leitstand.app.downtime_desk import Around
 from leitstand.app.downtime_events import DowntimeEvents
-from leitstand.app.duties import Duty
 from leitstand.downtimes import (
     Applier,
     Consumer,
@@ -30,6 +29,7 @@ from leitstand.downtimes import (
     open_target,
     replay,
 )
+from leitstand.duties import Duty
 from leitstand.errors import UnavailableError
 from leitstand.settings import Settings
 

@@ -14,7 +14,6 @@ from leitstand.app.configuration_check import check_configuration
 from leitstand.app.control import Control, open_control
 from leitstand.app.core_wiring import hear_of_changes
 from leitstand.app.downtime_desk import LateDowntimeDesk
-from leitstand.app.duties import Duty, going_on
 from leitstand.app.ending import Ending
 from leitstand.app.event_wiring import offer_detection
 from leitstand.app.hook_wiring import make_intake
@@ -27,6 +26,7 @@ from leitstand.app.rule_deletion import delete_rule
 from leitstand.app.status import gather_status
 from leitstand.app.worker_call import worker_call
 from leitstand.archive import GenerationState, list_generations
+from leitstand.duties import Duty, going_on
 from leitstand.events.detection import DetectionLedger
 from leitstand.events.webhooks import WebhookMetrics
 from leitstand.flags import FlagMetrics

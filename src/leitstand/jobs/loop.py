@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import structlog
 
-from leitstand.duties import beside
+from leitstand.duties import Duty, going_on
 from leitstand.errors import LeitstandError
 from leitstand.execution import HaltReason, Heartbeat, HeldRuns, News
 from leitstand.jobs.agents.board import TaskBoard
@@ -87,7 +87,7 @@ class ControlServer:
         hangs does not hold up the end. Returns how many runs could not be ended in it or whose end
         could not be written; those stay ``running`` until others release them.
         """
-        async with beside(self._duties()):
+        async with going_on(self._duties(), self.settings.tick):
             await _until_set(stop, self._recover())
             while not stop.is_set():
                 await self._live(stop)
@@ -225,10 +225,10 @@ class ControlServer:
 
     # -- beside the passes --------------------------------------------------------------------
 
-    def _duties(self) -> list[Coroutine[Any, Any, None]]:
-        duties = [self._recorder.run(), self._domain.reports.run(), self.board.run()]
+    def _duties(self) -> list[Duty]:
+        duties: list[Duty] = [self._recorder.run, self._domain.reports.run, self.board.run]
         if self.settings.listen:
-            duties.append(self._listener().run())
+            duties.append(self._listener().run)
         return duties
 
     def _listener(self) -> Listener:
