@@ -1,5 +1,6 @@
 """Runs the measurements: ``python -m bench [PART ...]``, all parts without arguments."""
 
+import signal
 import sys
 
 from bench import (
@@ -18,6 +19,7 @@ from bench import (
     verify,
 )
 from bench.server import bench_server
+from leitstand.execution.interruption import Interrupted, interruptible
 
 PARTS = {
     "runs": runs.report,
@@ -37,10 +39,14 @@ PARTS = {
 
 
 def main() -> None:
-    """Print the report of each part that was asked for."""
-    for name in sys.argv[1:] or PARTS:
-        with bench_server() as server:
-            PARTS[name](server)
+    """Print the report of each part that was asked for; SIGTERM ends it, with the server."""
+    try:
+        with interruptible():
+            for name in sys.argv[1:] or PARTS:
+                with bench_server() as server:
+                    PARTS[name](server)
+    except Interrupted:
+        sys.exit(128 + signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -64,8 +64,8 @@ def bench_server() -> Iterator[BenchServer]:
         (cluster.data / "pg_hba.conf").write_text(
             "local all all trust\nlocal replication all trust\n"
         )
-        cluster.start(directory / "s", directory / "log", OPTIONS)
         try:
+            cluster.start(directory / "s", directory / "log", OPTIONS)
             yield BenchServer(cluster, directory)
         finally:
             cluster.stop()
