@@ -58,6 +58,21 @@ def test_what_never_happened_breaks_the_promise(archive: Archive) -> None:
     assert judge(nothing, [], POLICY, [], generation.finished_at) == ()
 
 
+def test_what_a_clock_has_dated_in_the_future_proves_nothing(archive: Archive) -> None:
+    """Case 38: with a clock ten years ahead, the promises were kept for ten years."""
+    (generation,) = archive.generations
+    assert generation.finished_at is not None
+    ahead = generation.finished_at + timedelta(days=3650)
+    dated = replace(generation, verified_at=ahead, drilled_at=ahead)
+    now = generation.finished_at + timedelta(minutes=1)
+    assert set(broken(judge(Objectives(), [dated], POLICY, [], now))) == {
+        "verify_every",
+        "drill_every",
+    }
+    soon = replace(generation, drilled_at=now + timedelta(seconds=30))
+    assert broken(judge(Objectives(), [soon], POLICY, [], now)) == {}
+
+
 async def test_metrics(archive: Archive, database: Database) -> None:
     place = archive.directory.parent
     settings = ArchiveSettings(

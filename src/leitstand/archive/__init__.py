@@ -84,7 +84,7 @@ from leitstand.archive.proof.report import (
     SectionReport,
     examine_sections,
 )
-from leitstand.archive.proof.seal import broken_seals, sealed
+from leitstand.archive.proof.seal import broken_seals, read_sealed, sealed
 from leitstand.archive.restoring import RestoreRequest, restore_generation
 from leitstand.archive.settings import ArchiveSettings, DrillSettings
 from leitstand.archive.verification import NEWEST, verify_chosen
@@ -185,6 +185,7 @@ __all__ = [
     "list_snapshots",
     "open_repository",
     "parse_size",
+    "read_sealed",
     "recorded_snapshots",
     "restore_generation",
     "restore_objects",

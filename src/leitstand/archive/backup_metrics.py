@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
+from leitstand.archive.age import age_of_newest
 from leitstand.archive.postgres.catalogue import Generation, GenerationState, list_generations
 from leitstand.archive.settings import ArchiveSettings
 
@@ -54,15 +55,12 @@ class BackupMetrics:
                 g.drilled_at for g in sound
             ],
         }
-        return [
-            self._age(name, text, [time for time in times if time is not None])
-            for (name, text), times in moments.items()
-        ]
+        return [self._age(name, text, times) for (name, text), times in moments.items()]
 
-    def _age(self, name: str, text: str, times: Sequence[datetime]) -> GaugeMetricFamily:
-        family = GaugeMetricFamily(name, text)
-        if times:
-            family.add_metric([], (self._clock() - max(times)).total_seconds())
+    def _age(self, name: str, text: str, times: Sequence[datetime | None]) -> GaugeMetricFamily:
+        family, age = GaugeMetricFamily(name, text), age_of_newest(times, self._clock())
+        if age is not None:
+            family.add_metric([], age)
         return family
 
 

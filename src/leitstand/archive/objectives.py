@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from leitstand.archive.age import age_of_newest
 from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.postgres.catalogue import Generation, GenerationState
 from leitstand.archive.postgres.retention import Policy
@@ -95,7 +96,7 @@ def _recovery_time(promised: float, drills: Iterable[Drill]) -> Judgement:
 
 def _recovery_point(promised: float, generations: Sequence[Generation], now: datetime) -> Judgement:
     verified = [g for g in _sound(generations) if g.verified_at is not None]
-    measured = _age([g.finished_at for g in verified], now)
+    measured = age_of_newest([g.finished_at for g in verified], now)
     return Judgement(
         RECOVERY_POINT,
         promised,
@@ -109,12 +110,12 @@ def _recovery_point(promised: float, generations: Sequence[Generation], now: dat
 
 
 def _verified(promised: float, generations: Sequence[Generation], now: datetime) -> Judgement:
-    measured = _age([g.verified_at for g in _sound(generations)], now)
+    measured = age_of_newest([g.verified_at for g in _sound(generations)], now)
     return _repeated(VERIFY_EVERY, "verification", promised, measured)
 
 
 def _drilled(promised: float, generations: Sequence[Generation], now: datetime) -> Judgement:
-    measured = _age([g.drilled_at for g in _sound(generations)], now)
+    measured = age_of_newest([g.drilled_at for g in _sound(generations)], now)
     return _repeated(DRILL_EVERY, "restore drill", promised, measured)
 
 
@@ -147,11 +148,6 @@ def _rotated(
 
 def _sound(generations: Sequence[Generation]) -> list[Generation]:
     return [g for g in generations if g.state is GenerationState.COMPLETE]
-
-
-def _age(times: Sequence[datetime | None], now: datetime) -> float | None:
-    newest = max((time for time in times if time is not None), default=None)
-    return None if newest is None else (now - newest).total_seconds()
 
 
 def _late(measured: float | None, promised: float) -> bool:

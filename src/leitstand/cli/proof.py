@@ -1,6 +1,5 @@
 """`leitstand proof`: the chain of evidence as one report, signed off."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +7,7 @@ import typer
 
 from leitstand.app.control import open_control
 from leitstand.app.proof import prove
-from leitstand.archive import ProofReport, SectionReport, broken_seals
+from leitstand.archive import ProofReport, SectionReport, broken_seals, read_sealed
 from leitstand.cli.commands import Commands
 from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.integrity_choice import DemoOption, require_demonstration
@@ -53,14 +52,11 @@ def _check(call: Invocation, file: Path) -> ExitCode:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        document = json.loads(file.read_bytes())
+        return read_sealed(file.read_bytes())
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise UsageError(f"{file} is no JSON document: {error}") from error
-    if not isinstance(document, dict):
-        raise UsageError(f"{file} is no report of leitstand proof --json")
-    return document
+        raise UsageError(f"{file} cannot be checked: {error}") from error
 
 
 def _head(report: ProofReport) -> str:

@@ -86,8 +86,8 @@ async def scene(archive: Archive, database: Database) -> Scene:
 
 
 async def test_a_proven_installation_is_clean(scene: Scene) -> None:
-    sections = await examine_sections(scene.sections, NOW)
-    report = ProofReport(NOW, "host", "1", sections)
+    now = datetime.now(UTC)
+    report = ProofReport(now, "host", "1", await examine_sections(scene.sections, now))
     assert report.clean
     document = sealed(report.as_dict())
     facts = {section["name"]: section["facts"] for section in document["sections"]}
@@ -117,6 +117,13 @@ async def test_each_fault_is_found_and_nothing_else(scene: Scene) -> None:
     found = await scene.findings()
     assert ("postgres_backups", f"full {BASE}: it does not exist") in found
     assert {name for name, _ in found} == {"postgres_backups", "objectives"}
+
+
+async def test_what_is_dated_in_the_future_proves_nothing(scene: Scene) -> None:
+    """Case 38: as it looks a day before everything was done, or after the clock was set right."""
+    early = await scene.findings(-timedelta(days=1))
+    assert [name for name, _ in early] == ["objectives"] * 3 + ["checker_selftest"]
+    assert "dated in the future" in early[-1][1]
 
 
 async def test_what_is_overdue_is_found(scene: Scene) -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from leitstand.archive.age import age_of_newest
 from leitstand.archive.checker.selftest_ledger import SelftestLedger
 
 NEVER = -1
@@ -27,8 +28,9 @@ class SelftestMetrics:
         age = GaugeMetricFamily(
             "backup_postgres_selftest_age_seconds", "Since the last self-test of the checker"
         )
-        if latest is not None:
-            age.add_metric([], (self._clock() - latest.timestamp).total_seconds())
+        seconds = age_of_newest([latest.timestamp] if latest else [], self._clock())
+        if seconds is not None:
+            age.add_metric([], seconds)
         return [
             CounterMetricFamily(
                 "backup_postgres_selftest_misses",

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from leitstand.archive.age import age_of_newest
 from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.drills.drill_ledger import DrillLedger
 
@@ -48,9 +49,14 @@ class DrillMetrics:
             _by_kind(
                 "restore_drill_age_seconds",
                 "Since the last drill ended",
-                {k: (self._clock() - d.timestamp).total_seconds() for k, d in latest.items()},
+                self._ages(latest),
             ),
         ]
+
+    def _ages(self, latest: dict[DrillKind, Drill]) -> dict[DrillKind, float]:
+        now = self._clock()
+        ages = {kind: age_of_newest([drill.timestamp], now) for kind, drill in latest.items()}
+        return {kind: age for kind, age in ages.items() if age is not None}
 
 
 def _recovery(latest: dict[DrillKind, Drill]) -> list[Metric]:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from leitstand.archive.age import age_of_newest
 from leitstand.archive.integrity.report_ledger import (
     RECONCILE,
     SCRUB,
@@ -72,7 +73,8 @@ class IntegrityMetrics:
 
     def _ages(self, reports: Sequence[IntegrityReport]) -> dict[str, float]:
         now = self._clock()
-        return {each.store: (now - each.finished_at).total_seconds() for each in reports}
+        ages = {each.store: age_of_newest([each.finished_at], now) for each in reports}
+        return {store: age for store, age in ages.items() if age is not None}
 
 
 def _gauge(name: str, text: str, values: dict[str, float] | dict[str, bool]) -> GaugeMetricFamily:

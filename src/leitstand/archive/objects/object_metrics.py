@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
+from leitstand.archive.age import age_of_newest
 from leitstand.archive.drills.drill import DrillKind
 from leitstand.archive.objects.object_archive import ObjectArchive
 from leitstand.archive.objects.object_ledger import Record
@@ -28,7 +29,7 @@ class ObjectMetrics:
     async def collect(self) -> Sequence[Metric]:
         """The families as they are now."""
         ledger = self._archive.ledger
-        repository = await ledger.repository_at(self._archive.repository.address)
+        repository = await ledger.repository_at(self._archive.repository.shown)
         if repository is None:
             return []
         records = await ledger.records(repository)
@@ -62,9 +63,9 @@ class ObjectMetrics:
         ]
 
     def _age(self, name: str, text: str, time: datetime | None) -> GaugeMetricFamily:
-        family = GaugeMetricFamily(name, text)
-        if time is not None:
-            family.add_metric([], (self._clock() - time).total_seconds())
+        family, age = GaugeMetricFamily(name, text), age_of_newest([time], self._clock())
+        if age is not None:
+            family.add_metric([], age)
         return family
 
 

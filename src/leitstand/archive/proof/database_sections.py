@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
+from leitstand.archive.age import in_future
 from leitstand.archive.checker.selftest import Selftest
 from leitstand.archive.checker.selftest_ledger import SelftestLedger
 from leitstand.archive.drills.drill import Drill, DrillKind
@@ -173,5 +174,8 @@ def _about_selftest(latest: Selftest | None, now: datetime) -> Iterator[ProofFin
     for planted in latest.missed:
         problem = f"planted damage was not found: {planted.sentence}"
         yield ProofFinding(latest.stage, problem, f"Report it with the seed {latest.seed}.")
+    if in_future(latest.timestamp, now):
+        problem = f"it is dated in the future ({latest.timestamp:%Y-%m-%d}), which proves nothing"
+        yield ProofFinding("self-test", problem, remedy)
     if now - latest.timestamp > SELFTEST_AGE:
         yield ProofFinding("self-test", f"it last ran {latest.timestamp:%Y-%m-%d}", remedy)

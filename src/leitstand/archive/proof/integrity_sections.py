@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
+from leitstand.archive.age import in_future
 from leitstand.archive.integrity.report_ledger import (
     RECONCILE,
     SCRUB,
@@ -86,6 +87,9 @@ def _overdue(
 ) -> Iterator[ProofFinding]:
     if latest is None:
         yield ProofFinding(store, "nobody has ever looked", remedy)
+    elif in_future(latest.finished_at, now):
+        problem = f"it is dated in the future ({latest.finished_at:%Y-%m-%d}), which proves nothing"
+        yield ProofFinding(store, problem, remedy)
     elif now - latest.finished_at > OVERDUE:
         yield ProofFinding(store, f"it was last done on {latest.finished_at:%Y-%m-%d}", remedy)
 

@@ -30,13 +30,13 @@ class SnapshotsSection:
     async def report(self, now: datetime) -> SectionReport:
         """Where no repository ever was, objects are not backed up here, and nothing is found."""
         ledger, repository = self.objects.ledger, self.objects.repository
-        known = await ledger.repository_at(repository.address)
+        known = await ledger.repository_at(repository.shown)
         directory = repository.directory
         if known is None and (directory is None or not directory.exists()):
             nothing: dict[str, Any] = {"snapshots": [], "latest_check": None, "latest_drill": None}
             return SectionReport(self.name, self.title, nothing, summary="there is no repository")
         snapshots = await list_snapshots(self.objects)
-        known = await ledger.repository_at(repository.address)
+        known = await ledger.repository_at(repository.shown)
         checks = [] if known is None else await ledger.checks(known)
         drills = await self.objects.drills.history(DrillKind.OBJECTS, 1)
         facts = {
@@ -50,7 +50,7 @@ class SnapshotsSection:
 
 async def recorded_snapshots(objects: ObjectArchive) -> SectionReport | None:
     """What the control database alone knows of snapshots, at once; None if it knows of none."""
-    known = await objects.ledger.repository_at(objects.repository.address)
+    known = await objects.ledger.repository_at(objects.repository.shown)
     if known is None:
         return None
     records = [record for record in await objects.ledger.records(known) if record.complete]

@@ -37,6 +37,22 @@ def broken_seals(document: Mapping[str, Any], key: str = "") -> list[str]:
     return found
 
 
+def read_sealed(content: bytes) -> dict[str, Any]:
+    """The report in a file, for ``broken_seals``; raises ValueError that says why it is none.
+
+    A name that occurs twice is refused: people and programs could each see another of its values,
+    and the seals are those of the last.
+    """
+    try:
+        document = json.loads(content, object_pairs_hook=_distinct)
+        canonical(document)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(document, dict):
+        raise ValueError("it is no report of leitstand proof --json")  # noqa: TRY004 - of content
+    return document
+
+
 def canonical(document: Mapping[str, Any]) -> bytes:
     """The one form of ``document`` that is hashed."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
@@ -51,4 +67,13 @@ def _signature(content: bytes, key: str) -> str:
 
 
 def _equal(found: object, expected: str) -> bool:
-    return isinstance(found, str) and hmac.compare_digest(found.encode(), expected.encode())
+    if not isinstance(found, str):
+        return False
+    return hmac.compare_digest(found.encode("utf-8", "surrogatepass"), expected.encode())
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("a name occurs twice in one object")
+    return document
