@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from leitstand.archive.restore_log import Terminated, logged_restore
+from leitstand.archive.interruptions import Terminated
+from leitstand.archive.restore_log import RestoreLogError, logged_restore
 from leitstand.archive.restore_target import TargetRefusedError
 from leitstand.errors import LeitstandError
 
@@ -50,6 +51,56 @@ def test_a_termination_leaves_its_line(tmp_path: Path) -> None:
         signal.pause()
     assert results(tmp_path / "log") == ["aborted: terminated by SIGTERM"]
     assert signal.getsignal(signal.SIGTERM) == former
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_nothing_interrupts_once_there_is_no_return(tmp_path: Path, number: signal.Signals) -> None:
+    former = signal.getsignal(number)
+    with logged_restore(tmp_path / "log", "database", "G", tmp_path) as interruptions:
+        interruptions.no_return()
+        os.kill(os.getpid(), number)
+    assert results(tmp_path / "log") == ["ok"]
+    assert signal.getsignal(number) == former
+
+
+def test_a_terminal_that_is_closed_leaves_its_line(tmp_path: Path) -> None:
+    with (
+        pytest.raises(Terminated),
+        logged_restore(tmp_path / "log", "database", "G", tmp_path),
+    ):
+        os.kill(os.getpid(), signal.SIGHUP)
+        signal.pause()
+    assert results(tmp_path / "log") == ["aborted: terminated by SIGHUP"]
+
+
+def test_without_a_log_nothing_is_restored(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(RestoreLogError, match="cannot be opened"),
+        logged_restore(tmp_path / "file" / "log", "database", "G", tmp_path),
+    ):
+        pytest.fail("the restore began")
+
+
+def test_a_line_that_finds_no_room_is_told(tmp_path: Path) -> None:
+    """What went wrong with the restore itself goes first."""
+    with (
+        pytest.raises(RestoreLogError, match="was restored, but"),
+        logged_restore(Path("/dev/full"), "database", "G", tmp_path),
+    ):
+        pass
+    with (
+        pytest.raises(TargetRefusedError),
+        logged_restore(Path("/dev/full"), "database", "G", tmp_path),
+    ):
+        raise TargetRefusedError("not empty")
+
+
+def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text('{"timestamp": "20')
+    with logged_restore(tmp_path / "log", "database", "G", tmp_path):
+        pass
+    assert json.loads((tmp_path / "log").read_text().splitlines()[1])["result"] == "ok"
 
 
 def test_a_program_that_is_terminated_leaves_its_line(tmp_path: Path) -> None:

@@ -67,7 +67,9 @@ _REMEDIES = {
 def take_over_all(moves: Iterable[tuple[Path, Path]], *, replace: bool) -> None:
     """``take_over`` for pairs of fresh directory and target: all or none; then drop old content.
 
-    Raises TakeoverError, or what interrupts it; every target is as it was then.
+    Raises TakeoverError; every target is as it was then. The caller sees to it that nothing
+    interrupts (``Interruptions.no_return``): between an exchange and the note of it nobody would
+    know what there is to undo.
     """
     done: list[tuple[Path, Path, Path | None]] = []
     try:

@@ -4,8 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from leitstand.archive.hindrance import UnwritableError, obstacle_of, unwritable
+from leitstand.archive.interruptions import Interruptions
 from leitstand.archive.restore_log import logged_restore
 from leitstand.errors import FailureClass, LeitstandError
+
+_AS_IT_WAS = "The target is as it was."
 
 
 class RestoreError(LeitstandError):
@@ -16,17 +20,35 @@ class RestoreError(LeitstandError):
 
 
 @contextmanager
-def restore_call(log: Path, kind: str, source: str, target: Path) -> Iterator[None]:
+def restore_call(log: Path, kind: str, source: str, target: Path) -> Iterator[Interruptions]:
     """A restore from ``source`` to ``target`` happens in the block; see ``logged_restore``.
 
-    An OSError of the block becomes RestoreError.
+    An OSError of the block becomes RestoreError, or UnwritableError where there is no room; that
+    names the target, whatever it was that could not be written beside it.
     """
-    with logged_restore(log, kind, source, target.absolute()):
+    with logged_restore(log, kind, source, target.absolute()) as interruptions:
         try:
-            yield
+            yield interruptions
+        except UnwritableError as error:
+            raise _no_room(target, error) from error
         except OSError as error:
-            raise RestoreError(
-                f"the restore to {target} failed: {error.strerror}",
-                detail=str(error),
-                remedy="Look for room and permissions; the target is as it was.",
-            ) from error
+            raise _failure(target, error) from error
+
+
+def _no_room(target: Path, error: UnwritableError) -> UnwritableError:
+    return UnwritableError(
+        f"the restore to {target} failed: {error.message}",
+        detail=error.detail,
+        remedy=f"{error.remedy} {_AS_IT_WAS}",
+    )
+
+
+def _failure(target: Path, error: OSError) -> LeitstandError:
+    obstacle = obstacle_of(error)
+    if obstacle is not None:
+        return _no_room(target, unwritable(target.absolute().parent, obstacle, str(error)))
+    return RestoreError(
+        f"the restore to {target} failed: {error.strerror}",
+        detail=str(error),
+        remedy=f"Look for room and permissions. {_AS_IT_WAS}",
+    )

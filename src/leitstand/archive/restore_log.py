@@ -1,46 +1,61 @@
 """The restore log: one JSON line for each call of a restore, however it ended."""
 
-import json
 import os
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 
+import structlog
+
+from leitstand.archive.interruptions import Interruptions, Terminated
+from leitstand.archive.json_lines import append_line
 from leitstand.archive.restore_target import TargetRefusedError
-from leitstand.errors import LeitstandError, NotFoundError, UsageError
+from leitstand.errors import FailureClass, LeitstandError, NotFoundError, UsageError
 from leitstand.masking import mask_url
 
 _NEVER_BEGUN = (TargetRefusedError, NotFoundError, UsageError)
 
+log = structlog.get_logger(__name__)
 
-class Terminated(SystemExit):
-    """SIGTERM came while a restore was going on."""
+
+class RestoreLogError(LeitstandError):
+    """The restore log cannot be written."""
+
+    code = "RESTORE_LOG"
+    failure_class = FailureClass.TRANSIENT
 
 
 @contextmanager
-def logged_restore(log: Path, kind: str, source: str, target: Path) -> Iterator[None]:
-    """Write exactly one line to ``log`` when the block ends, and let its exception pass.
+def logged_restore(path: Path, kind: str, source: str, target: Path) -> Iterator[Interruptions]:
+    """Write exactly one line to ``path`` when the block ends, and let its exception pass.
 
-    ``ok``; ``aborted: …`` when it was refused before anything ran, or interrupted (SIGTERM, too,
-    unless somebody else handles it); ``failed: …`` otherwise. Only SIGKILL leaves no line. Raises
-    OSError before the block when the log cannot be written: a restore without a trace is none.
+    ``ok``; ``aborted: …`` when it was refused before anything ran, or interrupted (SIGTERM and
+    SIGHUP, too, unless somebody else handles them); ``failed: …`` otherwise. Only SIGKILL leaves no
+    line. The block calls ``no_return`` before it replaces the target.
+
+    Raises RestoreLogError before the block when the log cannot be opened: a restore without a trace
+    is none; and after a block without error when the line could not be written.
     """
-    descriptor = _open(log)
+    descriptor = _open(path)
     result = "ok"
-    try:
-        with _sigterm_raises():
-            yield
-    except BaseException as error:
-        result = result_of(error)
-        raise
-    finally:
-        with _sigterm_waits():
-            _append(descriptor, kind, source, target, result)
+    with Interruptions() as interruptions:
+        try:
+            yield interruptions
+        except BaseException as error:
+            result = result_of(error)
+            raise
+        finally:
+            interruptions.no_return()
+            problem = _append(descriptor, kind, source, target, result)
             os.close(descriptor)
+            if problem is not None:
+                log.error("restore not logged", path=str(path), result=result, problem=problem)
+    if problem is not None:
+        raise RestoreLogError(
+            f"{target} was restored, but that could not be noted in {path}: {problem}",
+            remedy="Make room for the log; the restore need not be repeated.",
+        )
 
 
 def result_of(error: BaseException) -> str:
@@ -50,18 +65,26 @@ def result_of(error: BaseException) -> str:
     if isinstance(error, LeitstandError):
         return f"failed: {_one_line(error.message)}"
     if isinstance(error, Terminated):
-        return "aborted: terminated by SIGTERM"
+        return f"aborted: terminated by {error.signal}"
     if not isinstance(error, Exception):
         return f"aborted: {type(error).__name__}"
     return f"failed: {type(error).__name__}: {_one_line(str(error))}"
 
 
-def _open(log: Path) -> int:
-    log.parent.mkdir(parents=True, exist_ok=True)
-    return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
+def _open(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
+    except OSError as error:
+        raise RestoreLogError(
+            f"the restore log {path} cannot be opened: {error.strerror}",
+            remedy="Nothing was restored, since none goes without a trace. Make it writable, or set"
+            " backup.postgres.restore_log.",
+        ) from error
 
 
-def _append(descriptor: int, kind: str, source: str, target: Path, result: str) -> None:
+def _append(descriptor: int, kind: str, source: str, target: Path, result: str) -> str | None:
+    """Write the line; what went wrong, or None."""
     line = {
         "timestamp": datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         "kind": kind,
@@ -69,42 +92,12 @@ def _append(descriptor: int, kind: str, source: str, target: Path, result: str) 
         "target": str(target),
         "result": result,
     }
-    os.write(descriptor, json.dumps(line).encode() + b"\n")  # one write: lines do not mix
-    os.fsync(descriptor)
+    try:
+        append_line(descriptor, line)
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
 
 
 def _one_line(text: str) -> str:
     return mask_url(" ".join(text.split()))[:500]
-
-
-@contextmanager
-def _sigterm_raises() -> Iterator[None]:
-    """Make SIGTERM an exception for a while, so that clean-up runs; only where nobody handles it.
-
-    Python delivers signals to the main thread alone; in a worker's thread the worker's own
-    cancellation does this.
-    """
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-
-    def stop(number: int, _: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_IGN)  # the clean-up is not to be interrupted again
-        raise Terminated(128 + number)
-
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-@contextmanager
-def _sigterm_waits() -> Iterator[None]:
-    """Hold SIGTERM and SIGINT back in this thread while the line is written."""
-    former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, former)

@@ -40,6 +40,7 @@ def restore_generation(
     """
     with ExitStack() as stack:
         try:
+            programs = archive.server_programs(owner)
             chosen = _chosen(archive.directory, request.generation)
             generation = stack.enter_context(in_use(chosen))
         except LeitstandError:
@@ -54,7 +55,7 @@ def restore_generation(
             tablespace_root=request.tablespace_root,
             protected=(*request.protected, archive.drill.directory),
         )
-        return restore_database(restore, archive.server_programs(owner), owner, report)
+        return restore_database(restore, programs, owner, report)
 
 
 def _chosen(directory: Path, name: str) -> Path:

@@ -167,6 +167,20 @@ def test_a_running_server_is_no_target(archive: Archive, order: Callable[..., Re
         run(archive, order(target=data, force=True))
 
 
+def test_a_server_that_was_started_meanwhile_keeps_its_data(
+    archive: Archive, order: Callable[..., Restore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hours lie between the first look at the target and its exchange."""
+    target = order().target
+    target.mkdir()
+    (target / "old").write_text("old")
+    looks = iter([None, 4711])
+    monkeypatch.setattr(Cluster, "running_pid", lambda _: next(looks))
+    with pytest.raises(TargetRefusedError, match="running"):
+        run(archive, order(force=True))
+    assert contents(target) == {"old": b"old"}
+
+
 def test_a_gap_cannot_be_restored(archive: Archive, order: Callable[..., Restore]) -> None:
     """Case 6: what lies before the gap still can."""
     shutil.rmtree(archive.newest.increments[1].path)

@@ -11,6 +11,7 @@ import structlog
 
 from leitstand.archive.atomic import take_over_all
 from leitstand.archive.fresh_directory import fresh_directory
+from leitstand.archive.interruptions import Interruptions
 from leitstand.archive.objects.object_repository import ObjectRepository
 from leitstand.archive.objects.restic import Restic
 from leitstand.archive.objects.restic_errors import RepositoryAbsentError
@@ -82,14 +83,17 @@ async def restore_objects(
     The target is refused (TargetRefusedError) before anything is run; on any failure and
     interruption it is byte for byte as it was, and nothing is left beside it. Needs no database:
     what is left after a disaster is the repository and its password. Raises what ``chosen`` and
-    ``unpack`` raise, RestoreError.
+    ``unpack`` raise, RestoreError, RestoreLogError.
     """
-    with restore_call(restore.log, KIND, restore.snapshot, restore.target):
-        return await _restore(restore, repository, report)
+    with restore_call(restore.log, KIND, restore.snapshot, restore.target) as interruptions:
+        return await _restore(restore, repository, report, interruptions)
 
 
 async def _restore(
-    restore: ObjectRestore, repository: ObjectRepository, report: Report
+    restore: ObjectRestore,
+    repository: ObjectRepository,
+    report: Report,
+    interruptions: Interruptions,
 ) -> RestoredObjects:
     protected = (*_protected(repository), *restore.protected)
     target = checked_target(restore.target, force=restore.force, protected=protected)
@@ -102,6 +106,7 @@ async def _restore(
         restored = time.monotonic()
         report(None, "sync")
         await asyncio.to_thread(sync_file_system, beside)
+        interruptions.no_return()
         take_over_all([(unpacked.content, target)], replace=restore.force)
     phases = {"restore": restored - began, "sync": time.monotonic() - restored}
     log.info("objects restored", snapshot=snapshot.id, target=str(target))

@@ -15,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from leitstand.archive.json_lines import append_line
 from leitstand.archive.postgres.backup_lock import own_like
 from leitstand.archive.postgres.regular_file import (
     ArchiveMissingError,
@@ -68,9 +69,7 @@ def note_check(generation_dir: Path, check: Check) -> None:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         own_like(path, generation_dir)
-        line = json.dumps(check.as_dict()).encode() + b"\n"
-        os.write(descriptor, line if _ends_cleanly(descriptor) else b"\n" + line)
-        os.fsync(descriptor)
+        append_line(descriptor, check.as_dict())
     finally:
         os.close(descriptor)
 
@@ -128,11 +127,6 @@ def last_failed(checks: Iterable[Check], stages: Sequence[str]) -> Check | None:
             newest.update(dict.fromkeys(check.stages, check))
     failed = [newest[stage] for stage in stages if stage in newest and not newest[stage].ok]
     return failed[-1] if failed else None
-
-
-def _ends_cleanly(descriptor: int) -> bool:
-    size = os.fstat(descriptor).st_size
-    return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
 
 
 def _parse(line: bytes) -> Check | None:

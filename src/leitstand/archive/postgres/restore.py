@@ -14,6 +14,7 @@ import structlog
 
 from leitstand.archive.atomic import take_over_all
 from leitstand.archive.fresh_directory import fresh_directory
+from leitstand.archive.interruptions import Interruptions
 from leitstand.archive.postgres.config_files import (
     CONFIG_FILES,
     from_document,
@@ -66,11 +67,12 @@ def restore_database(
 
     The target is refused (TargetRefusedError) before anything is run; on any failure and
     interruption it is byte for byte as it was, and nothing is left beside it. Old content is
-    removed when the new has taken its place. Raises what ``materialise`` raises, RestoreError.
+    removed when the new has taken its place; from then on nothing interrupts. Raises what
+    ``materialise`` raises, RestoreError, RestoreLogError.
     """
     name = restore.generation.name if restore.upto is None else _named(restore)
-    with restore_call(restore.log, KIND, name, restore.target):
-        return _restore(restore, binaries, account, report)
+    with restore_call(restore.log, KIND, name, restore.target) as interruptions:
+        return _restore(restore, binaries, account, report, interruptions)
 
 
 def _named(restore: Restore) -> str:
@@ -78,7 +80,11 @@ def _named(restore: Restore) -> str:
 
 
 def _restore(
-    restore: Restore, binaries: Binaries, account: Account, report: Report | None
+    restore: Restore,
+    binaries: Binaries,
+    account: Account,
+    report: Report | None,
+    interruptions: Interruptions,
 ) -> Materialised:
     stages = stages_upto(restore.generation, restore.upto)
     target = _checked(restore, binaries, account)
@@ -104,6 +110,8 @@ def _restore(
         if config is not None:
             config_room = stack.enter_context(fresh_directory(config))
             moves.append((_kept_config(stages[-1], config_room, account), config))
+        _refuse_running(target, binaries, account)  # hours may have passed
+        interruptions.no_return()
         if made.tablespaces:
             fresh = space_room / "tablespaces"
             named = restore.tablespace_root is not None
@@ -152,11 +160,15 @@ def _kept_config(stage: Path, room: Path, account: Account) -> Path:
 def _checked(restore: Restore, binaries: Binaries, account: Account) -> Path:
     protected = _protected(restore)
     target = checked_target(restore.target, force=restore.force, protected=protected)
+    _refuse_running(target, binaries, account)
+    return target
+
+
+def _refuse_running(target: Path, binaries: Binaries, account: Account) -> None:
     if target.is_dir() and Cluster(target, binaries, account).running_pid() is not None:
         raise TargetRefusedError(
             f"a PostgreSQL server is running on {target}", remedy="Stop it, or restore elsewhere."
         )
-    return target
 
 
 def _protected(restore: Restore) -> Iterable[Path]:

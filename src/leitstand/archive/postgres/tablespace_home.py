@@ -33,7 +33,7 @@ def laid_beside(fresh: Path, place: Path, account: Account) -> Iterator[None]:
     """``fresh`` is at ``place`` during the block; if that fails it is removed, otherwise all else.
 
     Two at once take turns, so that neither removes what the other's data directory is about to
-    use. Raises OSError.
+    use. Nothing may interrupt the block (``Interruptions.no_return``). Raises OSError.
     """
     home = place.parent
     home.mkdir(mode=0o700, exist_ok=True)
@@ -57,12 +57,18 @@ def laid_beside(fresh: Path, place: Path, account: Account) -> Iterator[None]:
 
 
 def _drop_others(home: Path, place: Path) -> None:
+    """The data directory is in its place: what cannot be removed now does not undo the restore."""
     for other in home.iterdir():
-        if other == place:
-            continue
-        if other.is_dir() and not other.is_symlink():
-            problem = discard(other)
-            if problem is not None:
-                log.warning("old tablespaces not removed", place=str(other), problem=problem)
-        else:
-            other.unlink()
+        problem = None if other == place else _drop(other)
+        if problem is not None:
+            log.warning("old tablespaces not removed", place=str(other), problem=problem)
+
+
+def _drop(path: Path) -> str | None:
+    if path.is_dir() and not path.is_symlink():
+        return discard(path)
+    try:
+        path.unlink()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
