@@ -19,6 +19,7 @@ from leitstand.archive import (
 from leitstand.archive.checker.planted_damage import plantable
 from leitstand.archive.checker.run_selftest import PREFIX, SelftestImpossibleError
 from leitstand.archive.checker.selftest_kind import CheckerMissedDamageError, require_found
+from leitstand.archive.hindrance import UnwritableError
 from leitstand.archive.postgres.catalogue import list_generations
 from leitstand.archive.postgres.finding import Finding
 from leitstand.archive.postgres.stage import BASE
@@ -26,6 +27,7 @@ from leitstand.archive.postgres.verify import verify_stage
 from leitstand.errors import NotFoundError
 from leitstand.store.database import Database
 from tests.archive.postgres.test_backup import flip
+from tests.archive.postgres.test_extract import file_size_limit
 from tests.archive_scene import Archive
 
 
@@ -96,6 +98,11 @@ async def values(ledger: SelftestLedger) -> dict[str, float]:
         for sample in family.samples
         if not sample.name.endswith("age_seconds")
     }
+
+
+def test_a_selftest_without_room_says_so(settings: ArchiveSettings) -> None:
+    with file_size_limit(1 << 12), pytest.raises(UnwritableError, match="file too large"):
+        run_selftest(settings, 1, seed=1)
 
 
 def test_what_is_damaged_already_is_no_test(archive: Archive, settings: ArchiveSettings) -> None:

@@ -250,7 +250,7 @@ def require_passed(drills: Sequence[Drill]) -> None:
     raise DrillFailedError(
         f"the restore drill of {names} failed",
         detail="\n".join(details),
-        remedy=_REMEDIES[failed[0].kind],
+        remedy=failed[0].hindrance or _REMEDIES[failed[0].kind],
     )
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from leitstand.archive.drills.copy_check import ExpectedAnswer
+from leitstand.archive.hindrance import UnwritableError
 from leitstand.archive.objectives import Objectives
 from leitstand.archive.postgres.backup import Repository
 from leitstand.archive.postgres.canary import CanaryChoice
@@ -75,9 +76,20 @@ class ArchiveSettings:
         return self.binaries if self.bin_dir else reachable_binaries(account)
 
     def drill_scratch(self, account: Account) -> Path:
-        """The drills' directory, made where ``account`` can reach it."""
-        self.drill.directory.parent.mkdir(parents=True, exist_ok=True)
-        return reachable_directory(self.drill.directory, account)
+        """The drills' directory, made where ``account`` can reach it.
+
+        Raises UnwritableError, UnreachableError.
+        """
+        directory = self.drill.directory
+        try:
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            return reachable_directory(directory, account)
+        except OSError as error:
+            raise UnwritableError(
+                f"the directory for drills {directory} cannot be made: {error.strerror}",
+                detail=str(error),
+                remedy="Look for room and permissions, or set drill.directory.",
+            ) from error
 
     @property
     def scratch(self) -> Path | None:

@@ -1,18 +1,22 @@
 """Restore drills of a real backup: what passes, what fails and how it says so."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from leitstand.archive import ExpectedAnswer, as_document, drill_database, drill_in_turn
 from leitstand.archive.drills.database_drill import DatabaseDrill, last_lines, run_database_drill
+from leitstand.archive.kinds import DrillFailedError, require_passed
 from leitstand.archive.postgres.catalogue import list_generations
-from leitstand.archive.postgres.checks import Check, CheckKind, read_checks
+from leitstand.archive.postgres.checks import Check, CheckKind, note_check, read_checks
 from leitstand.archive.postgres.stage import BASE
 from leitstand.store.account import server_account
 from leitstand.store.reachable import reachable_binaries
 from tests.archive.drills.conftest import MakeSettings, left_in
 from tests.archive.postgres.test_backup import flip
+from tests.archive.postgres.test_extract import file_size_limit
 from tests.archive_scene import DATABASE, Archive
 
 NEWEST_ROUND = ExpectedAnswer(DATABASE, "SELECT max(round) FROM entry", "3")
@@ -106,6 +110,36 @@ def test_a_restore_that_takes_too_long_is_given_up(
     assert not drill.success
     assert drill.detail == "the phase 'restore' took longer than 0.001 s"
     assert left_in(archive.directory.parent / "drills") == []
+
+
+def test_a_full_disk_is_not_held_against_the_backup(
+    archive: Archive, settings: MakeSettings
+) -> None:
+    """The newest proven generation would lose its protection, and the remedy would be wrong."""
+    passed = Check(datetime.now(UTC), CheckKind.DRILL, ok=True, stages=("full",))
+    note_check(archive.newest.path, passed)
+    with file_size_limit(1 << 16):
+        drill = drill_database(settings(), upto="full", generation=archive.newest.id)
+    assert not drill.success
+    assert "file too large" in drill.detail
+    assert drills_noted(archive) == [passed]
+    assert archive.newest.drilled_at == passed.timestamp
+    with pytest.raises(DrillFailedError) as caught:
+        require_passed([drill])
+    assert "says nothing about the backup" in str(caught.value.remedy)
+
+
+def test_a_place_for_drills_that_cannot_be_made_is_a_failed_drill(
+    archive: Archive, settings: MakeSettings, short_dir: Path
+) -> None:
+    """It is on record like any other, with what to do."""
+    (short_dir / "file").touch()
+    given = settings()
+    nowhere = replace(given, drill=replace(given.drill, directory=short_dir / "file" / "drills"))
+    drill = drill_database(nowhere)
+    assert not drill.success
+    assert "cannot be made" in drill.detail
+    assert "drill.directory" in str(drill.hindrance)
 
 
 def drills_noted(archive: Archive) -> list[Check]:

@@ -15,12 +15,13 @@ from leitstand.archive import ObjectRepository, ObjectRestore, restore_objects
 from tests.forking import serve
 
 
-def restore(snapshot: str) -> str:
-    """Restore it to ``target``; the document."""
+def restore(request: str) -> str:
+    """Restore a snapshot to ``target``, or to what is named after it; the document."""
+    snapshot, _, name = request.partition(" ")
     location, password, place = sys.argv[1:4]
     program = "".join(sys.argv[4:])
     repository = ObjectRepository(location, password, Path(place) / "home", program)
-    target, log = Path(place) / "target", Path(place) / "restore.jsonl"
+    target, log = Path(place) / (name or "target"), Path(place) / "restore.jsonl"
     order = ObjectRestore(snapshot, target, log, force=True)
     return json.dumps(asyncio.run(restore_objects(order, repository)).as_dict())
 

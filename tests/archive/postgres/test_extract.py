@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from leitstand.archive.hindrance import UnwritableError
 from leitstand.archive.postgres.archive_pass import ArchivePass
 from leitstand.archive.postgres.extract import (
     ExtractError,
@@ -219,5 +220,5 @@ def file_size_limit(size: int) -> Iterator[None]:
 def test_a_full_disk_is_no_fault_of_the_backup(scene: Scene, tmp_path: Path) -> None:
     """Case 43: the error names the file and the reason."""
     stage = scene.generation / "full"
-    with file_size_limit(4096), pytest.raises(ExtractError, match="cannot be written below"):
+    with file_size_limit(4096), pytest.raises(UnwritableError, match="file too large"):
         extract_verified(stage, targets(tmp_path), scene.binaries)

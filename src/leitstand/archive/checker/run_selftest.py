@@ -17,6 +17,7 @@ from pathlib import Path
 from leitstand.archive.checker.planted_damage import Damage, NothingToDamageError, plantable
 from leitstand.archive.checker.selftest import Planted, Selftest
 from leitstand.archive.held_directory import held_directory, sweep
+from leitstand.archive.hindrance import writing_to
 from leitstand.archive.postgres.catalogue import GenerationState, StageEntry, list_generations
 from leitstand.archive.postgres.finding import Finding
 from leitstand.archive.postgres.generation_lock import in_use
@@ -53,13 +54,17 @@ def run_selftest(
     """Plant ``rounds`` damages, one after another, chosen by ``seed`` like everything else.
 
     ``checker`` is the own verification of a stage unless another is given. Raises NotFoundError
-    without a sound generation, SelftestImpossibleError, and OSError when there is no room.
+    without a sound generation, SelftestImpossibleError, UnwritableError when there is no room.
     """
     chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
     stage = _choose(archive.directory, chance)
     scratch = archive.drill_scratch(server_account())
     sweep(scratch, PREFIX)
-    with in_use(_generation_of(stage)), held_directory(scratch, PREFIX) as room:
+    with (
+        writing_to(scratch),
+        in_use(_generation_of(stage)),
+        held_directory(scratch, PREFIX) as room,
+    ):
         bench = _Bench(stage.path, room, checker or _own_checker(archive, room))
         bench.require_sound()
         planted = list(islice(bench.plant_all(chance, say), rounds))

@@ -23,6 +23,7 @@ from leitstand.archive.drills.drill_room import drill_room
 from leitstand.archive.drills.isolated_server import isolated_server
 from leitstand.archive.drills.known_answers import ask_known, require_known
 from leitstand.archive.drills.stopwatch import Say, Stopwatch
+from leitstand.archive.hindrance import hindrance_in
 from leitstand.archive.postgres.canary import Canaries
 from leitstand.archive.postgres.materialise import Materialised, materialise
 from leitstand.display import counted
@@ -86,11 +87,9 @@ def run_database_drill(
         with drill_room(drill.scratch, account, binaries) as room:
             course.restored = _restore(drill, room, binaries, account, course.watch)
             _prove(drill, room, Cluster(course.restored.data, binaries, account), course)
-    except LeitstandError as error:
-        return _report(drill, course, failure=_sentence(error))
     except Exception as error:  # a failed drill must be told whatever made it fail
-        return _report(drill, course, failure=f"{type(error).__name__}: {error}")
-    return _report(drill, course, failure=None)
+        return _report(drill, course, error)
+    return _report(drill, course, None)
 
 
 def _restore(
@@ -133,20 +132,21 @@ def _prove(drill: DatabaseDrill, room: Path, cluster: Cluster, course: _Course) 
                 check_structure(server, limit)
 
 
-def _report(drill: DatabaseDrill, course: _Course, failure: str | None) -> Drill:
+def _report(drill: DatabaseDrill, course: _Course, error: Exception | None) -> Drill:
     watch, restored = course.watch, course.restored
-    answered = "answer" in watch.phases and failure is None
+    answered = "answer" in watch.phases and error is None
     point = restored.recovery_point if restored is not None else None
     return Drill(
         timestamp=datetime.now(UTC),
         kind=DrillKind.DATABASE,
         source=drill.generation.name if restored is None else restored.source,
-        success=failure is None,
-        detail=failure or _praise(drill, course),
+        success=error is None,
+        detail=_praise(drill, course) if error is None else _sentence(error),
         recovery_time=watch.total(*RECOVERY) if answered else None,
         recovery_point_age=None if point is None else _seconds(course.began - point),
         phases=watch.phases,
         canaries=course.canaries,
+        hindrance=None if error is None else hindrance_in(error),
     )
 
 
@@ -166,8 +166,10 @@ def _praise(drill: DatabaseDrill, course: _Course) -> str:
     return "; ".join(parts)
 
 
-def _sentence(error: LeitstandError) -> str:
+def _sentence(error: Exception) -> str:
     """What happened and its detail; of one that is too long the last lines, which decide."""
+    if not isinstance(error, LeitstandError):
+        return f"{type(error).__name__}: {error}"
     if error.detail is None:
         return error.message[:DETAIL_LIMIT]
     return f"{error.message}: {last_lines(error.detail, DETAIL_LIMIT - len(error.message))}"

@@ -32,6 +32,8 @@ class Drill:
     recovery_point_age: float | None = None
     phases: Mapping[str, float] = field(default_factory=dict)
     canaries: Mapping[str, Any] = field(default_factory=dict)
+    hindrance: str | None = field(default=None, compare=False)
+    """What to do where this machine could not make the drill: it says nothing about the backup."""
     number: int | None = field(default=None, compare=False)
     """Where it stands in the history, once it does."""
 

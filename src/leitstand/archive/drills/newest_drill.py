@@ -9,6 +9,7 @@ import structlog
 from leitstand.archive.drills.copy_check import CopyCheck
 from leitstand.archive.drills.database_drill import DatabaseDrill, last_lines, run_database_drill
 from leitstand.archive.drills.drill import Drill, DrillKind
+from leitstand.archive.hindrance import hindrance_in
 from leitstand.archive.postgres.canary import Canaries
 from leitstand.archive.postgres.catalogue import list_generations, newest_of
 from leitstand.archive.postgres.checks import Check, CheckKind, note_check
@@ -55,21 +56,23 @@ def _drill(
     say: Callable[[str], None],
     also: CopyCheck | None,
 ) -> Drill:
+    account = server_account()
     try:
         stages = stages_upto(generation, upto)
+        scratch, programs = archive.drill_scratch(account), archive.server_programs(account)
     except LeitstandError as error:
-        return _failed(generation.name, ": ".join(filter(None, (error.message, error.detail))))
-    account = server_account()
+        detail = ": ".join(filter(None, (error.message, error.detail)))
+        return _failed(generation.name, detail, hindrance_in(error))
     plan = DatabaseDrill(
         generation=generation,
         upto=stages[-1].name,
-        scratch=archive.drill_scratch(account),
+        scratch=scratch,
         queries=archive.drill.queries,
         known=_known(stages[-1]),
         phase_timeout=archive.drill.phase_timeout,
         also=also,
     )
-    drill = run_database_drill(plan, archive.server_programs(account), account, say)
+    drill = run_database_drill(plan, programs, account, say)
     _note(generation, drill, tuple(stage_name(stage) for stage in stages))
     return drill
 
@@ -90,12 +93,26 @@ def _choose(directory: Path, generation: str | None) -> Path | None:
     return newest.path if newest is not None else None
 
 
-def _failed(source: str, detail: str) -> Drill:
-    return Drill(datetime.now(UTC), DrillKind.DATABASE, source, success=False, detail=detail)
+def _failed(source: str, detail: str, hindrance: str | None = None) -> Drill:
+    return Drill(
+        datetime.now(UTC),
+        DrillKind.DATABASE,
+        source,
+        success=False,
+        detail=detail,
+        hindrance=hindrance,
+    )
 
 
 def _note(generation: Path, drill: Drill, stages: tuple[str, ...]) -> None:
-    """Keep the outcome beside the generation, too: rotation asks for it without a database."""
+    """Keep the outcome beside the generation, too: rotation asks for it without a database.
+
+    A drill that this machine could not make is no outcome. Held against the generation, a full disk
+    would cost the newest proven one its protection.
+    """
+    if drill.hindrance is not None:
+        log.warning("drill hindered", generation=generation.name, problem=drill.detail)
+        return
     detail = last_lines(drill.detail, DETAIL_LIMIT)
     check = Check(drill.timestamp, CheckKind.DRILL, drill.success, stages, detail=detail)
     try:

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-_NOTE_AND_BECOME = 'printf %s "$$" >"$0" && exec "$@"'
+UNNOTED = 97
+"""Exit code for a note that could not be written; restic has none of that number."""
+
+_NOTE_AND_BECOME = f'printf %s "$$" >"$0" || exit {UNNOTED}; exec "$@"'
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from leitstand.archive.objects.call_notes import CallNotes, noting
+from leitstand.archive.hindrance import UnwritableError
+from leitstand.archive.objects.call_notes import UNNOTED, CallNotes, noting
 from leitstand.archive.objects.object_repository import ObjectRepository
 from leitstand.archive.objects.restic_errors import (
     PasswordMissingError,
@@ -206,12 +207,18 @@ class Restic:
         try:
             return self.notes.new()
         except OSError as error:
-            raise ResticError(
-                f"{self.repository.state} cannot be written: {error.strerror}",
-                remedy="Look at the owner and the room of server.data_dir.",
-            ) from error
+            raise self._unnoted(error.strerror or str(error)) from error
+
+    def _unnoted(self, why: str) -> UnwritableError:
+        return UnwritableError(
+            f"{self.repository.state} cannot be written: {why}",
+            code=ResticError.code,
+            remedy="Look at the owner and the room of server.data_dir.",
+        )
 
     def _exit_code(self, command: str, child: ChildResult, words: Words, limit: float) -> int:
+        if child.exit_code == UNNOTED:
+            raise self._unnoted(words.text)
         if child.exit_code is not None:
             return child.exit_code
         if words.hopeless:

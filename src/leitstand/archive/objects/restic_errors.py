@@ -4,6 +4,7 @@ From 0.17 on the exit code tells (10 no repository, 11 locked, 12 wrong password
 and only restic's words, which are English everywhere, tell them apart.
 """
 
+from leitstand.archive.hindrance import UnwritableError, obstacle_said
 from leitstand.errors import (
     ConflictError,
     FailureClass,
@@ -68,6 +69,12 @@ class RepositoryLockedError(ConflictError):
     failure_class = FailureClass.TRANSIENT
 
 
+class RepositoryUnwritableError(UnwritableError):
+    """The repository takes no more: no lock, no data. What is in it can still be restored."""
+
+    code = "OBJECT_REPOSITORY_UNWRITABLE"
+
+
 def failure(what: str, location: str, exit_code: int, said: str) -> LeitstandError:
     """The error for a call that ended with ``exit_code``; ``said`` is its standard error."""
     detail = mask_url(said.strip()[-DETAIL_LIMIT:]) or None
@@ -85,7 +92,29 @@ def failure(what: str, location: str, exit_code: int, said: str) -> LeitstandErr
             remedy="Correct backup.objects.password_file.",
         )
     if exit_code == _ABSENT:
-        return RepositoryAbsentError(f"there is no repository at {location}", detail=detail)
+        return RepositoryAbsentError(
+            f"there is no repository at {location}",
+            detail=detail,
+            remedy="Mount the disk that it is on, or correct backup.objects.repository.",
+        )
+    obstacle = _of_repository(said)
+    if obstacle is not None:
+        return RepositoryUnwritableError(
+            f"the repository {location} cannot be written: {obstacle}",
+            detail=detail,
+            remedy="Make room on its disk; this says nothing about what is in it.",
+        )
     return ResticError(
-        f"restic {what} failed with exit code {exit_code} on {location}", detail=detail
+        f"restic {what} failed with exit code {exit_code} on {location}",
+        detail=detail,
+        remedy="Restic's last words say why.",
     )
+
+
+def _of_repository(said: str) -> str | None:
+    """What keeps a lock from being made, the first thing that each command does, or data from being
+    saved; followed by words like "unable to create lock" and "unable to save snapshot".
+    """
+    if "unable to create lock" in said or "unable to save" in said:
+        return obstacle_said(said)
+    return None

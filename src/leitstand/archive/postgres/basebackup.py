@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from leitstand.archive.hindrance import obstacle_said
 from leitstand.archive.postgres.connection import Source
 from leitstand.archive.postgres.program import Ended, run_program
 from leitstand.errors import FailureClass, LeitstandError
@@ -133,9 +134,10 @@ def _failure(ended: Ended, source: Source, *, incremental: bool) -> LeitstandErr
             detail=detail,
             remedy="Take a full backup.",
         )
-    if "No space left on device" in detail:  # in English: the programs run in the C locale
+    obstacle = obstacle_said(detail)
+    if obstacle is not None:
         return BasebackupError(
-            f"pg_basebackup from {source} found no room for the backup",
+            f"pg_basebackup from {source} found no room for the backup: {obstacle}",
             code="BACKUP_STORAGE",
             detail=detail,
             failure_class=FailureClass.TRANSIENT,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from leitstand.archive.hindrance import obstacle_of, unwritable
 from leitstand.archive.postgres.finding import shown
 from leitstand.archive.postgres.stage import BASE, WAL
 from leitstand.archive.postgres.stage_check import StageCheck, StageReport
@@ -115,7 +116,11 @@ class Extractor:
         if fd >= 0:
             os.close(fd)
 
-    def _error(self, error: OSError) -> ExtractError:
+    def _error(self, error: OSError) -> LeitstandError:
+        """A name that is taken may be the archive's fault, a full disk is not."""
+        obstacle = obstacle_of(error)
+        if obstacle is not None:
+            return unwritable(self._target, obstacle, f"while {shown(self._name)} was written")
         return ExtractError(
             f"{shown(self._name)} cannot be written below {self._target}: {error.strerror}",
             remedy="Look for room, permissions, and that nothing else writes to this directory.",
@@ -149,8 +154,9 @@ def extract_verified(
 
     ``report`` is told the file and each number of compressed bytes read, in the reading thread;
     what it raises ends the extraction. Findings do not end it: the result must not be used unless
-    the report is ``ok``. Raises ExtractError when something cannot be written (what exists is never
-    overwritten) or a tablespace has no directory in ``targets``; what was written stays then.
+    the report is ``ok``. Raises UnwritableError where there is no room, ExtractError when something
+    cannot be written otherwise (what exists is never overwritten) or a tablespace has no directory
+    in ``targets``; what was written stays then.
     """
     with _Writers(targets) as writers:
         return StageCheck(stage, binaries, report or _ignore_file, writers, scratch).run()

@@ -17,13 +17,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from leitstand.archive.hindrance import obstacle_said, unwritable
 from leitstand.archive.postgres.chain import StageFacts, check_chain
 from leitstand.archive.postgres.durable import sync_tree
 from leitstand.archive.postgres.extract import Targets
 from leitstand.archive.postgres.finding import Finding, FindingKind
 from leitstand.archive.postgres.label import TABLESPACE_MAP
 from leitstand.archive.postgres.layout import stages_of
-from leitstand.archive.postgres.program import run_program
+from leitstand.archive.postgres.program import Ended, run_program
 from leitstand.archive.postgres.stage import (
     FULL_DIR,
     INCREMENTAL_DIR,
@@ -107,8 +108,8 @@ def materialise(  # noqa: PLR0913 - where from, where to, by what, and how
     ``tablespace_links/<oid>`` where the caller will move them (there, by default). Everything
     belongs to ``account``, closed to others. With ``durable`` it is synchronised.
 
-    Raises NotFoundError, GenerationDamagedError, CombineError, ExtractError, and what ``report``
-    raises; ``target`` and ``tablespace_root`` are gone then.
+    Raises NotFoundError, GenerationDamagedError, CombineError, ExtractError, HindranceError,
+    OSError, and what ``report`` raises; ``target`` and ``tablespace_root`` are gone then.
     """
     stages = stages_upto(generation_dir, upto)
     phases: dict[str, float] = {}
@@ -310,9 +311,19 @@ def _combine(inputs: Sequence[_Unpacked], work: _Work, report: Report) -> None:
 
     ended = run_program(argv, {"LC_ALL": "C", "PATH": os.environ.get("PATH", "")}, tick)
     if ended.exit_code != 0:
-        raise CombineError(
-            f"pg_combinebackup failed (status {ended.exit_code})", detail=ended.text or None
-        )
+        raise _combine_failure(ended, work.target)
+
+
+def _combine_failure(ended: Ended, target: Path) -> LeitstandError:
+    obstacle = obstacle_said(ended.text)
+    if obstacle is not None:
+        return unwritable(target.parent, obstacle, ended.text)
+    return CombineError(
+        f"pg_combinebackup failed (status {ended.exit_code})",
+        detail=ended.text or None,
+        remedy="Its last lines say why. Each backup of the chain verified before it was combined;"
+        " try an earlier stage.",
+    )
 
 
 def _copy_method(work: _Work, last: _Unpacked) -> list[str]:

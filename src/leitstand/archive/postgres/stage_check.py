@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from leitstand.archive.held_directory import held_directory, sweep
+from leitstand.archive.hindrance import HindranceError
 from leitstand.archive.postgres import config_files, record_check
 from leitstand.archive.postgres.archive_pass import ArchivePass, BackupFile, Observer
 from leitstand.archive.postgres.chain import StageFacts
@@ -56,7 +57,6 @@ from leitstand.archive.postgres.wal_check import (
     unpacked_wal_limit,
 )
 from leitstand.display import counted
-from leitstand.errors import FailureClass, LeitstandError
 from leitstand.store.binaries import Binaries
 
 T = TypeVar("T")
@@ -64,13 +64,13 @@ T = TypeVar("T")
 SCRATCH_PREFIX = "leitstand-wal-"
 
 _ARCHIVE_SUFFIX = ".tar.gz"
+_MAKE_ROOM = "Make room there. It is drill.directory if that exists, else TMPDIR."
 
 
-class ScratchError(LeitstandError):
+class ScratchError(HindranceError):
     """The temporary directory for WAL cannot be written; says nothing about the backup."""
 
     code = "SCRATCH_SPACE"
-    failure_class = FailureClass.TRANSIENT
 
 
 class Destination(Protocol):
@@ -308,7 +308,7 @@ class StageCheck:
         except OSError as error:  # the backup's own read errors are ArchiveUnreadableError
             raise ScratchError(
                 f"the WAL cannot be unpacked in {self._scratch}: {error.strerror}",
-                remedy="Make room there. It is drill.directory if that exists, else TMPDIR.",
+                remedy=_MAKE_ROOM,
             ) from error
         if reading.digest is not None:
             self._digests[archive] = reading.digest
@@ -345,7 +345,8 @@ class StageCheck:
                 directory = stack.enter_context(held_directory(self._scratch, SCRATCH_PREFIX))
             except OSError as error:
                 raise ScratchError(
-                    f"no directory can be made in {self._scratch}: {error.strerror}"
+                    f"no directory can be made in {self._scratch}: {error.strerror}",
+                    remedy=_MAKE_ROOM,
                 ) from error
             yield directory
 

@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from leitstand.archive.hindrance import HindranceError
 from leitstand.archive.postgres.extract import Targets, extract_verified
 from leitstand.archive.postgres.program import run_program
 from leitstand.archive.postgres.stage_check import Nowhere, StageCheck, StageReport
-from leitstand.errors import FailureClass, LeitstandError
+from leitstand.errors import LeitstandError
 from leitstand.store.binaries import Binaries
 
 WORTH = 64 << 20
@@ -27,11 +28,10 @@ OnBytes = Callable[[Path, str, int], None]
 """Told the stage, the file, and how many compressed bytes were read; never twice at once."""
 
 
-class StageProcessError(LeitstandError):
+class StageProcessError(HindranceError):
     """A process that read a backup died, as when memory is short; says nothing about the backup."""
 
     code = "STAGE_PROCESS"
-    failure_class = FailureClass.TRANSIENT
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class StageTask:
     scratch: Path | None = None
 
     def carry_out(self, binaries: Binaries, on_bytes: Callable[[str, int], None]) -> StageReport:
-        """Read it, in this thread; raises ScratchError, ExtractError."""
+        """Read it, in this thread; raises HindranceError, ExtractError."""
         if self.targets is None:
             return StageCheck(self.path, binaries, on_bytes, Nowhere(), self.scratch).run()
         return extract_verified(self.path, self.targets, binaries, on_bytes, self.scratch)
@@ -62,7 +62,7 @@ def read_stages(
 ) -> Iterator[StageReport]:
     """The reports in the order of the tasks. Who stops asking ends the work.
 
-    What ``on_bytes`` raises ends it too. Raises ScratchError, ExtractError, StageProcessError.
+    What ``on_bytes`` raises ends it too. Raises HindranceError, ExtractError.
     """
     processes = min(len(os.sched_getaffinity(0)), len(tasks))
     if processes > 1 and sum(task.size for task in tasks) >= WORTH:

@@ -7,12 +7,14 @@ the recorded digest of the archive proves anything.
 
 import os
 import re
+import signal
 import struct
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from leitstand.archive.hindrance import KilledError
 from leitstand.archive.postgres.finding import LISTED, FindingKind, Findings, shown
 from leitstand.archive.postgres.lsn import format_lsn
 from leitstand.archive.postgres.manifest import Manifest, WalRange
@@ -174,7 +176,10 @@ class SegmentWriter:
 def check_ranges(
     directory: Path, manifest: Manifest, members: WalMembers, binaries: Binaries, findings: Findings
 ) -> None:
-    """Report missing segments, and records that pg_waldump cannot read in ``directory``."""
+    """Report missing segments, and records that pg_waldump cannot read in ``directory``.
+
+    Raises KilledError: what somebody else has ended found nothing.
+    """
     if members.segment_size is None:
         needed = ", ".join(_place(wal_range) for wal_range in manifest.wal_ranges[:LISTED])
         problem = f"it holds no WAL segment; the backup needs {needed or 'at least one'}"
@@ -211,6 +216,12 @@ def _dump(directory: Path, wal_range: WalRange, binaries: Binaries, findings: Fi
         problem = f"pg_waldump did not get through {place} in {patience:.0f} s"
         findings.add(WAL, problem, FindingKind.UNREADABLE)
         return
+    if done.returncode in (-signal.SIGKILL, -signal.SIGTERM):
+        name = signal.Signals(-done.returncode).name
+        raise KilledError(
+            f"pg_waldump was killed ({name}) while it read {place}",
+            remedy="Look whether memory was short (dmesg), and try again.",
+        )
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()[-300:]
         findings.add(WAL, f"{place} cannot be read: {said or f'status {done.returncode}'}")
