@@ -63,6 +63,8 @@ def test_from_backup_to_proof(leitstand: Leitstand, short_dir: Path) -> None:
     assert partial.code == 3
     assert f"not in the snapshot: {secret}: " in partial.out
     assert "enied" in partial.out
+    half = leitstand("restore", "objects", "newest", "half")
+    assert (half.code, "(partial)" in half.out) == (3, True)  # there is no whole one yet
 
     secret.chmod(0o600)
     taken = document(leitstand("backup", "objects", "backup", "objects", "--json"))

@@ -40,7 +40,7 @@ async def init(
     async with open_control(call.loaded) as control:
         archive = control.objects
         if forget_former:
-            await archive.ledger.forget(archive.repository.address)
+            await archive.ledger.forget(archive.repository.shown)
         opened = await open_repository(archive.repository, archive.ledger, create=True)
     made = "was made" if opened.created else "is there"
     call.output.show(

@@ -19,6 +19,7 @@ from leitstand.archive import (
     restore_objects,
 )
 from leitstand.cli.commands import Commands
+from leitstand.cli.exit_code import ExitCode
 from leitstand.cli.invocation import Invocation
 from leitstand.cli.output import details
 from leitstand.display import moment, seconds, size
@@ -68,13 +69,14 @@ async def objects(
     force: Annotated[
         bool, typer.Option("--force", help="Replace what is in TARGET, once the restore is done.")
     ] = False,
-) -> None:
+) -> ExitCode:
     """Restore a snapshot of objects; on any failure TARGET stays as it was."""
     restore_log = archive_settings(call.settings).restore_log
     restore = ObjectRestore(snapshot, target, restore_log, force)
     with call.output.progress("restore") as show:
         restored = await restore_objects(restore, object_repository(call.settings), show)
     call.output.show(restored.as_dict(), details(_of_objects(restored)))
+    return ExitCode.PARTIAL if restored.snapshot.is_partial else ExitCode.DONE
 
 
 def _of_objects(restored: RestoredObjects) -> list[tuple[str, object]]:

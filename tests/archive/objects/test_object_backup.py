@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from leitstand.archive import SnapshotState
+from leitstand.archive import ObjectDrill, SnapshotState, drill_objects
+from leitstand.archive.objects import object_backup
 from leitstand.archive.objects.object_backup import formerly_filled
 from leitstand.archive.objects.object_ledger import Record
 from leitstand.archive.objects.restic import Words
@@ -114,6 +115,52 @@ async def test_sockets_are_told(scene: Scene) -> None:
     assert made.dropped.count == 1
     assert made.dropped.names == (str(source / "deep" / "s"),)
     assert not made.is_partial
+
+
+INCOMPLETE = """#!/bin/sh
+case " $* " in
+*" backup "*)
+    restic "$@"
+    echo '{"message_type":"error","error":{"message":"denied"},"during":"archival","item":"x"}' >&2
+    exit 3;;
+*" tag "*)
+    [ -e "$0.free" ] || { touch "$0.%s"; echo 'repository is already locked' >&2; exit 1; };;
+esac
+exec restic "$@"
+"""
+"""Restic that could not read a file, in a repository that somebody else holds."""
+
+
+def incomplete(scene: Scene, then: str) -> Scene:
+    """Whoever waits for the lock gets it if ``then`` is ``free``."""
+    program = scene.place / "incomplete"
+    program.write_text(INCOMPLETE % then)
+    program.chmod(0o755)
+    return scene.having(program=str(program))
+
+
+async def test_marking_a_partial_snapshot_waits_for_others(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Restic wants the repository alone for that."""
+    monkeypatch.setattr(object_backup, "MARK_PAUSE", 0.01)
+    made = await incomplete(scene, "free").back_up()
+    assert made.snapshot.is_partial
+    assert made.left.problems == (f"{scene.tree.parent / 'x'}: denied",)
+
+
+async def test_a_partial_snapshot_without_a_mark_is_told_and_never_drilled(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cases 43 and 52: the ledger knows what the tag should have said."""
+    monkeypatch.setattr(object_backup, "MARK_PATIENCE", 0.0)
+    (complete,) = await scene.snapshots()
+    made = await incomplete(scene, "never").back_up()
+    assert made.is_partial
+    assert made.left.problems[0].startswith("not marked as partial")
+    drilled = await drill_objects(ObjectDrill(scene.place / "drills", timeout=120), scene.archive)
+    assert drilled.success, drilled.detail
+    assert drilled.source == complete.id
 
 
 async def test_the_password_is_no_argument(scene: Scene) -> None:

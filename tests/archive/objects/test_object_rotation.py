@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from leitstand.archive import SnapshotState, rotate_objects
+from leitstand.archive import SnapshotState, open_repository, rotate_objects
+from leitstand.archive.objects import listing
 from leitstand.archive.objects.restic import Restic
 from leitstand.archive.objects.restic_errors import RepositoryLockedError
+from leitstand.archive.objects.snapshot import Snapshot
 from tests.archive.objects.conftest import PASSWORD, Scene
 from tests.execution.processes import until
 
@@ -97,6 +99,21 @@ async def test_a_backup_that_is_ended_leaves_nothing_in_the_way(
     assert done.removed == ()
     assert locks(scene) == []
     assert not Restic(scene.archive.repository).notes.abandoned()
+
+
+async def test_what_is_removed_while_somebody_lists_is_not_missing(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger was read before the rotation, the repository after it."""
+    (snapshot,) = await scene.snapshots()
+
+    async def rotated(restic: Restic) -> list[Snapshot]:
+        await scene.archive.ledger.removed(opened.id, [snapshot.id])
+        return []
+
+    opened = await open_repository(scene.archive.repository, scene.archive.ledger)
+    monkeypatch.setattr(listing, "snapshots_in", rotated)
+    assert await listing.listed_in(opened, scene.archive) == []
 
 
 async def test_the_lock_of_somebody_else_stays(scene: Scene) -> None:

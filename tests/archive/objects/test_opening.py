@@ -48,6 +48,21 @@ async def test_the_parent_of_a_repository_must_be_there(bare: Scene) -> None:
     assert (await inside.back_up()).created
 
 
+async def test_a_password_in_the_location_is_kept_nowhere(scene: Scene) -> None:
+    """A changed one is no other repository, either."""
+    program = scene.place / "remote"
+    program.write_text(f'#!/bin/sh\nRESTIC_REPOSITORY={scene.directory} exec restic "$@"\n')
+    program.chmod(0o755)
+    for password in ("geheim", "changed"):
+        location = f"rest:https://bob:{password}@host/repository"
+        remote = scene.having(location=location, program=str(program))
+        assert len(await remote.snapshots()) == 1
+    async with scene.database.connection() as connection:
+        found = await connection.execute("SELECT location FROM object_repositories")
+        rows = await found.fetchall()
+    assert [row["location"] for row in rows] == ["rest:https://bob:***@host/repository"]
+
+
 async def test_another_repository_is_not_written_to(scene: Scene, bare: Scene) -> None:
     await scene.snapshots()
     shutil.rmtree(scene.directory)
@@ -56,7 +71,7 @@ async def test_another_repository_is_not_written_to(scene: Scene, bare: Scene) -
     other.directory.rename(scene.directory)
     with pytest.raises(RepositoryChangedError, match="another repository"):
         await scene.back_up()
-    await scene.archive.ledger.forget(scene.archive.repository.address)
+    await scene.archive.ledger.forget(scene.archive.repository.shown)
     (found,) = await scene.snapshots()
     assert found.counts  # what Leitstand took without this database is known by its tag
 

@@ -19,13 +19,15 @@ from leitstand.archive.drills.isolated_server import IsolatedServer
 from leitstand.archive.drills.newest_drill import drill_database
 from leitstand.archive.drills.stopwatch import Say
 from leitstand.archive.fresh_directory import fresh_directory
+from leitstand.archive.hindrance import hindrance_in
 from leitstand.archive.integrity.directory_store import DirectoryStore
 from leitstand.archive.integrity.reconcile import ReconcileOptions, reconcile
 from leitstand.archive.integrity.reconciliation import Reconciliation
 from leitstand.archive.integrity.settings import IntegritySettings
+from leitstand.archive.objects.listing import whole_snapshots
 from leitstand.archive.objects.object_archive import ObjectArchive
 from leitstand.archive.objects.object_drill import DrillFailure, ObjectDrill, place_of
-from leitstand.archive.objects.opening import open_repository
+from leitstand.archive.objects.opening import OpenRepository, open_repository
 from leitstand.archive.objects.snapshot import SHOWN, Snapshot, chosen, snapshots_in
 from leitstand.archive.objects.unpacking import unpack
 from leitstand.archive.postgres.catalogue import Generation, GenerationState, list_generations
@@ -59,12 +61,19 @@ async def drill_together(joint: JointDrill, say: Say = lambda phase: None) -> Dr
         raise
     except LeitstandError as error:
         detail = ": ".join(filter(None, (error.message, error.detail)))
-        return Drill(datetime.now(UTC), DrillKind.DATABASE, "", success=False, detail=detail)
+        return Drill(
+            datetime.now(UTC),
+            DrillKind.DATABASE,
+            "",
+            success=False,
+            detail=detail,
+            hindrance=hindrance_in(error),
+        )
 
 
 async def _drill(joint: JointDrill, say: Say) -> Drill:
     opened = await open_repository(joint.objects.repository, joint.objects.ledger)
-    snapshot = chosen(await snapshots_in(opened.restic), joint.drill.snapshot or "newest")
+    snapshot = await _chosen(joint, opened)
     generations = await asyncio.to_thread(list_generations, joint.archive.directory)
     generation, stage = stage_before(generations, snapshot)
     scratch = joint.drill.scratch
@@ -80,6 +89,15 @@ async def _drill(joint: JointDrill, say: Say) -> Drill:
             raise DrillFailure(f"the snapshot {snapshot.id[:SHOWN]} does not hold {store}")
         check = RowsAndObjects(place, snapshot.id[:SHOWN], joint.rows, joint.database)
         return drill_database(joint.archive, generation, say, upto=stage, also=check)
+
+
+async def _chosen(joint: JointDrill, opened: OpenRepository) -> Snapshot:
+    if joint.drill.snapshot is not None:
+        return chosen(await snapshots_in(opened.restic), joint.drill.snapshot)
+    whole = await whole_snapshots(opened, joint.objects)
+    if not whole:
+        raise DrillFailure(f"no complete snapshot is in {opened.restic.repository.shown}")
+    return whole[-1]
 
 
 def stage_before(generations: Sequence[Generation], snapshot: Snapshot) -> tuple[str, str]:

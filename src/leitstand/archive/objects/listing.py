@@ -94,7 +94,7 @@ async def list_snapshots(archive: ObjectArchive) -> list[ListedSnapshot]:
     try:
         opened = await open_repository(archive.repository, archive.ledger)
     except RepositoryAbsentError:
-        if await archive.ledger.repository_at(archive.repository.address) is not None:
+        if await archive.ledger.repository_at(archive.repository.shown) is not None:
             raise
         return []
     return await listed_in(opened, archive)
@@ -106,7 +106,21 @@ async def listed_in(opened: OpenRepository, archive: ObjectArchive) -> list[List
         await archive.ledger.checks(opened.id), await archive.drills.passed(DrillKind.OBJECTS)
     )
     records = await archive.ledger.records(opened.id)
-    return put_together(await snapshots_in(opened.restic), records, proofs)
+    found = await snapshots_in(opened.restic)
+    listed = put_together(found, records, proofs)
+    if all(each.state is not SnapshotState.MISSING for each in listed):
+        return listed
+    # A rotation that worked meanwhile has said beforehand what it removes.
+    expected = {record.snapshot for record in await archive.ledger.records(opened.id)}
+    return [
+        each for each in listed if each.state is not SnapshotState.MISSING or each.id in expected
+    ]
+
+
+async def whole_snapshots(opened: OpenRepository, archive: ObjectArchive) -> list[Snapshot]:
+    """Those that are complete by all that is known, the oldest first; see SnapshotState."""
+    whole = {each.id for each in await listed_in(opened, archive) if each.counts}
+    return [each for each in await snapshots_in(opened.restic) if each.id in whole]
 
 
 def put_together(

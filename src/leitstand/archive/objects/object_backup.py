@@ -1,6 +1,7 @@
 """Takes a snapshot of directories; what could not be read makes it partial, and marked as such."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from leitstand.archive.objects.object_archive import ObjectArchive
 from leitstand.archive.objects.object_ledger import Record
 from leitstand.archive.objects.opening import open_repository
 from leitstand.archive.objects.restic import PROBLEMS_KEPT, SHORT, Answer, Message, Restic
-from leitstand.archive.objects.restic_errors import ResticError
+from leitstand.archive.objects.restic_errors import RepositoryLockedError, ResticError
 from leitstand.archive.objects.snapshot import (
     HOST,
     PARTIAL,
@@ -28,6 +29,8 @@ from leitstand.archive.objects.sources import (
     name_of,
 )
 
+MARK_PATIENCE, MARK_PAUSE = 300.0, 2.0
+"""Seconds that another restic gets to let the repository go, and between two looks."""
 INCOMPLETE = 3
 """Restic's exit code for a snapshot that lacks what could not be read."""
 
@@ -133,7 +136,8 @@ async def back_up_objects(
     finally:
         sockets.cancel()
     left = _left(answer, sources)
-    snapshot = await _marked(opened.restic, summary, partial=left.count > 0)
+    snapshot, unmarked = await _marked(opened.restic, summary, partial=left.count > 0)
+    left = Left(left.count, (*unmarked, *left.problems)[:PROBLEMS_KEPT])
     counts = Counts.parse(summary)
     made = ObjectBackup(snapshot, opened.id, counts, left, dropped, opened.created)
     await ledger.record(opened.id, _record(made, sources))
@@ -203,16 +207,36 @@ def _left(answer: Answer, sources: Sources) -> Left:
     return Left(count, (*sources.problems, *said)[:PROBLEMS_KEPT])
 
 
-async def _marked(restic: Restic, summary: Message, *, partial: bool) -> Snapshot:
-    """The snapshot that was taken, tagged if it is partial, under the id that it has then."""
+async def _marked(
+    restic: Restic, summary: Message, *, partial: bool
+) -> tuple[Snapshot, tuple[str, ...]]:
+    """The snapshot that was taken, tagged if it is partial, under the id that it has then.
+
+    And what is to be told if it could not be: the ledger knows it all the same, but a restore
+    without a database goes by the tag.
+    """
     snapshot = _found(await snapshots_in(restic), summary)
     if not partial or snapshot.is_partial:
-        return snapshot
-    answer = await restic.call("tag", f"--add={PARTIAL}", snapshot.id, timeout=SHORT)
-    if answer.exit_code != 0:  # such as locked: the ledger knows it all the same
-        log.warning("partial snapshot not tagged", snapshot=snapshot.id, said=answer.words.text)
-        return snapshot
-    return _found(await snapshots_in(restic), summary)
+        return snapshot, ()
+    problem = await _tag(restic, snapshot)
+    if problem is None:
+        return _found(await snapshots_in(restic), summary), ()
+    log.warning("partial snapshot not tagged", snapshot=snapshot.id, problem=problem)
+    told = "not marked as partial, so that `restore objects newest` takes it for whole"
+    return snapshot, (f"{told}: {problem}",)
+
+
+async def _tag(restic: Restic, snapshot: Snapshot) -> str | None:
+    """Mark it, waiting for others that work on the repository; what kept from it, or None."""
+    until = time.monotonic() + MARK_PATIENCE
+    while True:
+        answer = await restic.call("tag", f"--add={PARTIAL}", snapshot.id, timeout=SHORT)
+        if answer.exit_code == 0:
+            return None
+        error = restic.failure("tag", answer)
+        if not isinstance(error, RepositoryLockedError) or time.monotonic() >= until:
+            return str(error)
+        await asyncio.sleep(MARK_PAUSE)
 
 
 def _found(snapshots: Sequence[Snapshot], summary: Message) -> Snapshot:

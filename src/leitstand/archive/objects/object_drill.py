@@ -11,6 +11,8 @@ from typing import Protocol
 from leitstand.archive.drills.drill import Drill, DrillKind
 from leitstand.archive.drills.stopwatch import Say, Stopwatch
 from leitstand.archive.fresh_directory import fresh_directory
+from leitstand.archive.hindrance import hindrance_in
+from leitstand.archive.objects.listing import whole_snapshots
 from leitstand.archive.objects.object_archive import ObjectArchive
 from leitstand.archive.objects.opening import open_repository
 from leitstand.archive.objects.restic import Restic
@@ -74,21 +76,21 @@ async def drill_objects(
     course = _Course(Stopwatch(drill.timeout, say), datetime.now(UTC))
     try:
         opened = await open_repository(archive.repository, archive.ledger)
-        snapshots = await snapshots_in(opened.restic)
+        whole = await whole_snapshots(opened, archive)
+        if drill.snapshot is None and not whole:
+            return course.report(f"no backup found in {archive.repository.shown}")
+        named = await snapshots_in(opened.restic) if drill.snapshot else whole
     except RepositoryAbsentError as error:
         return course.report(f"no backup found: {error.message}")
     except LeitstandError as error:
-        return course.report(_sentence(error))
-    whole = [each for each in snapshots if each.is_ours and not each.is_partial]
-    if drill.snapshot is None and not whole:
-        return course.report(f"no backup found in {archive.repository.shown}")
-    course.snapshot = chosen(snapshots, drill.snapshot or "newest")
+        return course.report(_sentence(error), hindrance_in(error))
+    course.snapshot = chosen(named, drill.snapshot or "newest")
     try:
         await course.run(drill, opened.restic)
     except LeitstandError as error:
-        return course.report(_sentence(error))
+        return course.report(_sentence(error), hindrance_in(error))
     except OSError as error:
-        return course.report(f"{type(error).__name__}: {error}")
+        return course.report(f"{type(error).__name__}: {error}", hindrance_in(error))
     return course.report(None)
 
 
@@ -140,7 +142,7 @@ class _Course:
             raise DrillFailure(f"none of {len(known)} objects of the database is in the snapshot")
         self.praise.append(f"{same} of {len(known)} objects of the database are there and the same")
 
-    def report(self, failure: str | None) -> Drill:
+    def report(self, failure: str | None, hindrance: str | None = None) -> Drill:
         """The drill as it is recorded."""
         snapshot = self.snapshot
         age = None if snapshot is None else (self.began - snapshot.taken_at).total_seconds()
@@ -154,6 +156,7 @@ class _Course:
             recovery_time=self.watch.total("restore") if restored else None,
             recovery_point_age=None if age is None else round(age, 3),
             phases=self.watch.phases,
+            hindrance=hindrance,
         )
 
 

@@ -35,12 +35,12 @@ class ObjectRepository:
 
     @property
     def address(self) -> str:
-        """The location in the form by which it is remembered: absolute where it is a directory."""
+        """The location as restic is told it, absolute where it is a directory; with its secrets."""
         return self.location if self.directory is None else str(self.directory)
 
     @property
     def shown(self) -> str:
-        """The location without a password that may be in it."""
+        """The location without a password that may be in it; by this it is remembered, too."""
         return mask_url(self.address)
 
     @property

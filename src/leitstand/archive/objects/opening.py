@@ -52,14 +52,14 @@ async def open_repository(
     """
     restic = Restic(repository)
     version = await restic.version()
-    remembered = await ledger.repository_at(repository.address)
+    remembered = await ledger.repository_at(repository.shown)
     created = not await _is_there(restic, version)
     if created:
         _refuse_to_make(repository, remembered, create=create)
         await _make(restic)
     found = await _id_of(restic)
     if remembered is None:
-        await ledger.remember(repository.address, found, await _own_snapshots(restic))
+        await ledger.remember(repository.shown, found, await _own_snapshots(restic))
         log.info("repository of objects remembered", location=repository.shown, repository=found)
     elif remembered != found:
         raise RepositoryChangedError(
