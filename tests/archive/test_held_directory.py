@@ -43,6 +43,7 @@ def test_what_is_called_otherwise_stays(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "room-file").touch()
     (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "room-notes-of-mine").mkdir()
     (tmp_path / "room-link").symlink_to(tmp_path / "elsewhere")
     sweep(tmp_path, PREFIX)
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -50,6 +51,7 @@ def test_what_is_called_otherwise_stays(tmp_path: Path) -> None:
         "room-file",
         "room-link",
         "elsewhere",
+        "room-notes-of-mine",
     }
 
 

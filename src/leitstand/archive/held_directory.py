@@ -6,6 +6,7 @@ is swept.
 """
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ from leitstand.archive.directory_lock import (
     open_directory,
     still_there,
 )
+
+_RANDOM = re.compile("[a-z0-9_]{8}")
+"""What mkdtemp puts at the end of a name."""
 
 
 @contextmanager
@@ -37,10 +41,11 @@ def held_directory(parent: Path, prefix: str) -> Iterator[Path]:
 def sweep(parent: Path, prefix: str) -> None:
     """Remove the directories in ``parent`` whose makers died; only this user's, root's all.
 
+    One that only begins like ours (``.data.restore-notes``) is somebody's own, and stays.
     Raises OSError when ``parent`` cannot be listed.
     """
     for name in os.listdir(parent):
-        if name.startswith(prefix):
+        if name.startswith(prefix) and _RANDOM.fullmatch(name, len(prefix)):
             with abandoned(parent / name) as free:
                 if free and os.geteuid() in (0, (parent / name).stat().st_uid):
                     shutil.rmtree(parent / name, ignore_errors=True)

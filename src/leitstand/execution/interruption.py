@@ -7,23 +7,30 @@ from types import FrameType
 
 
 class Interrupted(KeyboardInterrupt):
-    """The process was asked to end (SIGTERM) while blocking code ran."""
+    """The process was asked to end (SIGTERM, SIGHUP) while blocking code ran."""
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Have SIGTERM raise Interrupted in the main thread for as long as the context lasts.
 
-    Only the first signal does; further ones are ignored, so that the clean-up is not interrupted.
-    Waiting system calls return at once. To be used in the main thread.
+    So does SIGHUP, by which a terminal that is closed would leave everything lying about, unless
+    somebody ignores or handles it. Only the first signal does; further ones are ignored, so that
+    the clean-up is not interrupted. Waiting system calls return at once. To be used in the main
+    thread.
     """
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        numbers.append(signal.SIGHUP)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_IGN)
+        for each in numbers:
+            signal.signal(each, signal.SIG_IGN)
         raise Interrupted
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -19,6 +19,7 @@ class BackupBusyError(ConflictError):
     """Another process works on the backup directory."""
 
     code = "BACKUP_BUSY"
+    failure_class = FailureClass.TRANSIENT
 
 
 class BackupStorageError(LeitstandError):
