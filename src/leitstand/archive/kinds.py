@@ -17,7 +17,7 @@ from leitstand.archive.postgres.verify import Verdict, VerifyProgress
 from leitstand.archive.settings import ArchiveSettings
 from leitstand.archive.verification import NEWEST, verify_chosen
 from leitstand.display import counted
-from leitstand.errors import LeitstandError
+from leitstand.errors import FailureClass, LeitstandError
 from leitstand.execution import Isolation, Params, Reporter, Result, RunFacts, interruptible
 
 OpenSource = Callable[[], AbstractAsyncContextManager[str]]
@@ -239,7 +239,7 @@ _REMEDIES = {
 
 
 def require_passed(drills: Sequence[Drill]) -> None:
-    """Raise DrillFailedError if any of ``drills`` failed."""
+    """Raise DrillFailedError if any failed; it is transient if this machine hindered them all."""
     failed = [drill for drill in drills if not drill.success]
     if not failed:
         return
@@ -251,6 +251,7 @@ def require_passed(drills: Sequence[Drill]) -> None:
         f"the restore drill of {names} failed",
         detail="\n".join(details),
         remedy=failed[0].hindrance or _REMEDIES[failed[0].kind],
+        failure_class=FailureClass.TRANSIENT if all(d.hindrance for d in failed) else None,
     )
 
 

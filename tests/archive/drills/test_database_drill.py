@@ -12,6 +12,7 @@ from leitstand.archive.kinds import DrillFailedError, require_passed
 from leitstand.archive.postgres.catalogue import list_generations
 from leitstand.archive.postgres.checks import Check, CheckKind, note_check, read_checks
 from leitstand.archive.postgres.stage import BASE
+from leitstand.errors import FailureClass
 from leitstand.store.account import server_account
 from leitstand.store.reachable import reachable_binaries
 from tests.archive.drills.conftest import MakeSettings, left_in
@@ -127,6 +128,7 @@ def test_a_full_disk_is_not_held_against_the_backup(
     with pytest.raises(DrillFailedError) as caught:
         require_passed([drill])
     assert "says nothing about the backup" in str(caught.value.remedy)
+    assert caught.value.failure_class is FailureClass.TRANSIENT
 
 
 def test_a_place_for_drills_that_cannot_be_made_is_a_failed_drill(
