@@ -90,6 +90,23 @@ def test_from_backup_to_proof(leitstand: Leitstand, short_dir: Path) -> None:
     assert listed["drilled_at"]
 
 
+def test_no_restore_replaces_backups_of_another_sort(leitstand: Leitstand, short_dir: Path) -> None:
+    """Case 59: whatever --force says, and wherever they are."""
+    dumps, snapshots = short_dir / "dumps", short_dir / "snapshots"
+    for place in (dumps, snapshots):
+        place.mkdir()
+        (place / "precious").touch()
+    (short_dir / "leitstand.toml").write_text(
+        f"[backup.postgres]\ndirectory = '{dumps}'\n[backup.objects]\nrepository = '{snapshots}'\n"
+    )
+    (dumps / "20261203T000000Z" / "full").mkdir(parents=True)
+    for kind, place in (("objects", dumps), ("database", snapshots)):
+        refused = leitstand("restore", kind, "newest", str(place), "--force")
+        assert refused.code == 1
+        assert "must survive" in refused.err
+        assert (place / "precious").exists()
+
+
 def test_wrong_usage(leitstand: Leitstand) -> None:
     assert leitstand("drill", "run", "--kind", "objects", "--generation", "x").code == 2
     assert leitstand("backup", "objects", "backup", "objects", ".").code == 2

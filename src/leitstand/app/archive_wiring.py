@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from leitstand.address import conninfo_parts
@@ -78,6 +79,13 @@ def object_repository(settings: Settings) -> ObjectRepository:
         timeout=objects.timeout,
         keep=objects.keep_snapshots,
     )
+
+
+def protected_directories(settings: Settings) -> tuple[Path, ...]:
+    """What no restore of anything may replace: Leitstand's data, and all backups of all sorts."""
+    archive, repository = archive_settings(settings), object_repository(settings).directory
+    kept = (settings.server.data_dir.absolute(), archive.directory, archive.drill.directory)
+    return kept if repository is None else (*kept, repository)
 
 
 def object_archive(settings: Settings, database: Database) -> ObjectArchive:

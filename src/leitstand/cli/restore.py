@@ -7,7 +7,11 @@ from typing import Annotated
 
 import typer
 
-from leitstand.app.archive_wiring import archive_settings, object_repository
+from leitstand.app.archive_wiring import (
+    archive_settings,
+    object_repository,
+    protected_directories,
+)
 from leitstand.archive import (
     SHOWN,
     Materialised,
@@ -49,8 +53,8 @@ def database(
 ) -> None:
     """Restore a PostgreSQL data directory; on any failure TARGET stays as it was."""
     account = server_account() if owner is None else _account(owner)
-    data_dir = call.settings.server.data_dir.absolute()
-    request = RestoreRequest(generation, target, force, upto, tablespaces, (data_dir,))
+    protected = protected_directories(call.settings)
+    request = RestoreRequest(generation, target, force, upto, tablespaces, protected)
     with call.output.progress("restore") as show:
 
         def report(progress: MaterialiseProgress) -> None:
@@ -72,7 +76,8 @@ async def objects(
 ) -> ExitCode:
     """Restore a snapshot of objects; on any failure TARGET stays as it was."""
     restore_log = archive_settings(call.settings).restore_log
-    restore = ObjectRestore(snapshot, target, restore_log, force)
+    protected = protected_directories(call.settings)
+    restore = ObjectRestore(snapshot, target, restore_log, force, protected)
     with call.output.progress("restore") as show:
         restored = await restore_objects(restore, object_repository(call.settings), show)
     call.output.show(restored.as_dict(), details(_of_objects(restored)))
