@@ -13,6 +13,7 @@ from leitstand.archive.interruptions import Terminated
 from leitstand.archive.restore_log import RestoreLogError, logged_restore
 from leitstand.archive.restore_target import TargetRefusedError
 from leitstand.errors import LeitstandError
+from tests.execution.processes import at_default
 
 
 def results(log: Path) -> list[str]:
@@ -65,6 +66,7 @@ def test_nothing_interrupts_once_there_is_no_return(tmp_path: Path, number: sign
 
 def test_a_terminal_that_is_closed_leaves_its_line(tmp_path: Path) -> None:
     with (
+        at_default(signal.SIGHUP),
         pytest.raises(Terminated),
         logged_restore(tmp_path / "log", "database", "G", tmp_path),
     ):

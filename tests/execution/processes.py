@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from leitstand.execution.child import ChildResult, ChildSpec
@@ -93,3 +95,13 @@ def _stat(pid: int) -> list[str]:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return ["X", "-1"]
+
+
+@contextmanager
+def at_default(number: signal.Signals) -> Iterator[None]:
+    """The signal does what it does by default, also where the tests were started under nohup."""
+    former = signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(number, former)

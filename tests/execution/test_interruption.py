@@ -6,22 +6,23 @@ import signal
 import pytest
 
 from leitstand.execution.interruption import Interrupted, interruptible
+from tests.execution.processes import at_default
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_it_is_interrupted_once_and_cleans_up(number: signal.Signals) -> None:
-    former = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
     cleaned = False
-    with pytest.raises(Interrupted), interruptible():
-        try:
-            os.kill(os.getpid(), number)
-            signal.pause()
-        finally:
-            for each in former:
-                os.kill(os.getpid(), each)
-            cleaned = True
+    with at_default(signal.SIGTERM), at_default(signal.SIGHUP):
+        with pytest.raises(Interrupted), interruptible():
+            try:
+                os.kill(os.getpid(), number)
+                signal.pause()
+            finally:
+                for each in (signal.SIGTERM, signal.SIGHUP):
+                    os.kill(os.getpid(), each)
+                cleaned = True
+        assert signal.getsignal(number) is signal.SIG_DFL
     assert cleaned
-    assert {each: signal.getsignal(each) for each in former} == former
 
 
 def test_who_ignores_a_hangup_goes_on() -> None:
