@@ -119,6 +119,19 @@ async def test_each_fault_is_found_and_nothing_else(scene: Scene) -> None:
     assert {name for name, _ in found} == {"postgres_backups", "objectives"}
 
 
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_failed_drill_that_left_no_trace(scene: Scene, *, named: bool) -> None:
+    """As of backups that only others may write to, or for want of room."""
+    source = scene.archive.newest.id if named else ""
+    failed = Drill(datetime.now(UTC), DrillKind.DATABASE, source, success=False, detail="no room")
+    await scene.drills.record(failed)
+    ((section, said),) = await scene.findings()
+    assert section == "postgres_drills"
+    assert said.endswith("failed: no room")
+    await scene.drill(success=True)
+    assert await scene.findings() == []
+
+
 async def test_what_is_dated_in_the_future_proves_nothing(scene: Scene) -> None:
     """Case 38: as it looks a day before everything was done, or after the clock was set right."""
     early = await scene.findings(-timedelta(days=1))

@@ -24,6 +24,7 @@ from leitstand.archive.proof.report import ProofFinding, SectionReport
 from leitstand.archive.settings import ArchiveSettings
 
 FULL_NOW = "Take a full backup now (leitstand backup postgres full), and find out what damaged it."
+DRILL_NOW = "Mend what kept from it, then: leitstand drill run"
 DRILLS_SHOWN = 10
 SELFTEST_AGE = timedelta(days=8)
 """A weekly self-test and a day of patience."""
@@ -147,16 +148,31 @@ def _facts(generation: Generation, now: datetime) -> dict[str, Any]:
 def _failed(
     generations: Sequence[Generation], stages: Sequence[StageEntry], history: Sequence[Drill]
 ) -> Iterator[ProofFinding]:
-    """The directory tells of what is still there; of what never was, only the history does."""
+    """The directory tells of what is still there; of what never was, only the history does.
+
+    So it does of a drill that left no trace beside its backup: one that this machine could not
+    make, or of backups that only others may write to.
+    """
     reasons = {drill.source: drill.detail for drill in reversed(history) if not drill.success}
+    newest = {drill.source.partition("/")[0]: drill for drill in reversed(history)}
     for generation in generations:
         for stage in generation.stages:
             if stage.tried_at is not None and stage.tried_at != stage.drilled_at:
                 source = source_of(generation, stage)
                 detail = reasons.get(source, "leitstand drill history says why")
                 yield ProofFinding(source, f"its last drill failed: {detail}", FULL_NOW)
-    if history and not history[0].success and not stages:
-        yield ProofFinding("restore drill", f"the last one failed: {history[0].detail}", FULL_NOW)
+        last = newest.get(generation.id)
+        if last is not None and not last.success and not _has_trace(last, generation):
+            yield ProofFinding(last.source, f"its last drill failed: {last.detail}", DRILL_NOW)
+    if history and not history[0].success and not (stages and history[0].source):
+        remedy = DRILL_NOW if stages else FULL_NOW
+        yield ProofFinding("restore drill", f"the last one failed: {history[0].detail}", remedy)
+
+
+def _has_trace(drill: Drill, generation: Generation) -> bool:
+    """Whether the generation's own history has it, or a later one."""
+    tries = (stage.tried_at for stage in generation.stages)
+    return any(tried_at is not None and tried_at >= drill.timestamp for tried_at in tries)
 
 
 def source_of(generation: Generation, stage: StageEntry) -> str:
