@@ -4,7 +4,9 @@ From 0.17 on the exit code tells (10 no repository, 11 locked, 12 wrong password
 and only restic's words, which are English everywhere, tell them apart.
 """
 
-from leitstand.archive.hindrance import UnwritableError, obstacle_said
+from pathlib import Path
+
+from leitstand.archive.hindrance import UnwritableError, obstacle_said, unwritable
 from leitstand.errors import (
     ConflictError,
     FailureClass,
@@ -102,7 +104,7 @@ def failure(what: str, location: str, exit_code: int, said: str) -> LeitstandErr
         return RepositoryUnwritableError(
             f"the repository {location} cannot be written: {obstacle}",
             detail=detail,
-            remedy="Make room on its disk; this says nothing about what is in it.",
+            remedy=unwritable(Path(location), obstacle).remedy,
         )
     return ResticError(
         f"restic {what} failed with exit code {exit_code} on {location}",
