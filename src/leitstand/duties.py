@@ -37,5 +37,8 @@ async def _again_and_again(duty: Duty, pause: float) -> None:
         try:
             return await duty()
         except Exception:  # whatever it is, it is not to cost more than this attempt
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                return None  # it failed because it was ended
             log.exception("a duty of the server failed; it begins again", pause=pause)
         await asyncio.sleep(pause)
