@@ -1,5 +1,7 @@
 """An application's database of any supported kind: its URL, as an engine."""
 
+import asyncio
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +12,7 @@ from sqlalchemy import URL, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
+from sqlalchemy.util import await_only
 
 from leitstand.errors import UsageError
 from leitstand.masking import mask_url
@@ -93,6 +96,12 @@ def _existing_file(url: URL) -> URL:
 def _reading_sqlite(url: URL) -> AsyncEngine:
     engine = create_async_engine(url, poolclass=NullPool)
 
+    @event.listens_for(engine.sync_engine, "do_connect")
+    def look_first(_: object, __: object, arguments: Any, options: Any) -> None:  # noqa: ANN401 -- the driver's
+        # Where opening fails, aiosqlite leaves a thread which nobody can wait for, and that fails
+        # itself when the event loop has ended by then.
+        await_only(asyncio.to_thread(_open_once, *arguments, **options))
+
     @event.listens_for(engine.sync_engine, "connect")
     def refuse_writing(connection: Any, _: object) -> None:  # noqa: ANN401 -- the driver's
         cursor = connection.cursor()
@@ -100,6 +109,10 @@ def _reading_sqlite(url: URL) -> AsyncEngine:
         cursor.close()
 
     return engine
+
+
+def _open_once(*arguments: Any, **options: Any) -> None:  # noqa: ANN401 -- the driver's
+    sqlite3.connect(*arguments, **options).close()
 
 
 def _connector(conninfo: str) -> Callable[[], Any]:
