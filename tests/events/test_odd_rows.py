@@ -76,7 +76,8 @@ async def test_a_file_that_is_not_there_is_not_made(database: Database, tmp_path
     report = await log.detect()
     assert report.problem is not None
     assert (report.problem.code, file.exists()) == ("SOURCE_UNAVAILABLE", False)
-    assert "database file of webtrees is not there" in (await log.sources())[0].problem  # type: ignore[operator]
+    (source,) = await log.sources()
+    assert "database file of webtrees is not there" in str(source.problem)
     away.rename(file)
     await log.log("Login: x")
     await log.detect()

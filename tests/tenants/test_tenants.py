@@ -23,6 +23,7 @@ from leitstand.tenants import (
     TenantStatus,
     UnknownTenantError,
 )
+from leitstand.tenants.tenant_database import admin_session
 from tests.conftest import Postgres
 from tests.forking import forker
 from tests.tenants.campaign import Scene, campaign, databases
@@ -107,6 +108,15 @@ async def test_of_many_at_once_one_gets_the_slug(
     assert sum(isinstance(each, Tenant) for each in tried) == 1
     assert sum(isinstance(each, ConflictError) for each in tried) == 7
     assert databases(postgres, prefix) == {f"{prefix}acme"}
+
+
+async def test_who_is_done_with_a_tenant_is_in_nobodys_way(conninfo: str) -> None:
+    """A connection that is being closed would hold its lock a moment longer."""
+    async with admin_session(conninfo) as one, admin_session(conninfo) as other:
+        assert await one.try_lock("acme")
+        assert not await other.try_lock("acme")
+        await one.unlock("acme")
+        assert await other.try_lock("acme")
 
 
 @pytest.mark.parametrize(

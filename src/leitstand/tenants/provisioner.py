@@ -154,4 +154,7 @@ class Provisioner:
                     remedy="Try again in a moment.",
                     code="TENANT_BUSY",
                 )
-            yield databases
+            try:
+                yield databases
+            finally:
+                await databases.unlock(slug)

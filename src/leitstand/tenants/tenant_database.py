@@ -1,7 +1,7 @@
 """Makes and drops tenants' databases, on one connection of an administrator."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import psycopg
 from psycopg import sql
@@ -25,7 +25,7 @@ class TenantDatabases:
         self._connection = connection
 
     async def try_lock(self, slug: str) -> bool:
-        """Be alone with this tenant until the connection ends; False if somebody else is.
+        """Be alone with this tenant until ``unlock``; False if somebody else is.
 
         The lock is held by the session that makes and drops: of a process that was killed, until
         the statement that it left behind has ended.
@@ -33,6 +33,17 @@ class TenantDatabases:
         query = "SELECT pg_try_advisory_lock(%s, hashtext(%s)) AS alone"
         row = await (await self._connection.execute(query, (LOCK, slug))).fetchone()
         return row is not None and bool(row["alone"])
+
+    async def unlock(self, slug: str) -> None:
+        """Let others work on the tenant.
+
+        So does the end of the connection, but only when the server has noticed it: until then our
+        own next call would be refused.
+        """
+        with suppress(psycopg.Error):  # a connection that broke holds no lock for long
+            await self._connection.execute(
+                "SELECT pg_advisory_unlock(%s, hashtext(%s))", (LOCK, slug)
+            )
 
     async def create(self, tenant: Tenant) -> None:
         """Make the database; raises TenantExistsError if its name is taken.
