@@ -123,7 +123,7 @@ async def test_killed_in_the_gap(
 
 async def test_the_same_told_twice_is_one_event(database: Database) -> None:
     (event,) = events(message(START, T))
-    payload = {**event_payload(event), "at": None}
+    payload = {**event_payload(event.downtime, event.timestamp), "at": None}
     twice = [Happened(identity, "downtime.started", payload) for identity in ("a", "b", "a")]
     await announcer(database).announce(twice)
     await announcer(database).announce(twice)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from leitstand.downtimes.downtime import Event, Key
+from leitstand.downtimes.downtime import Downtime, Event, Key
 from leitstand.downtimes.moments import moment_of
 from leitstand.downtimes.tables import NEWS
 from leitstand.downtimes.transition import Happening, stamp_of
@@ -50,36 +50,40 @@ def happened(event: Event, happening: Happening, digest: bytes) -> Happened:
     """What ``event`` was for the downtime that ``digest`` stands for."""
     stamp = stamp_of(event)
     identity = _identity(digest, happening, stamp.seconds, stamp.usec)
-    return Happened(identity, happening.value, event_payload(event))
+    return Happened(identity, happening.value, event_payload(event.downtime, event.timestamp))
 
 
 def happened_to_row(
     key: Key, row: Mapping[str, Any], happening: Happening, at: int, digest: bytes
 ) -> Happened:
     """What became of a downtime of which the core says nothing; ``at`` is in Unix seconds."""
-    payload = {
-        "kind": key.kind.value,
-        "host": key.hostname,
-        "service": key.service_description or None,
-        "downtime_id": key.internal_downtime_id,
-        "start": moment_of(key.scheduled_start_time),
-        "end": moment_of(row["scheduled_end_time"]),
-        "fixed": bool(row["is_fixed"]),
-        "author": (row["author_name"] or "")[:AUTHOR] or None,
-        "comment": (row["comment_data"] or "")[:COMMENT] or None,
-        "at": moment_of(at),
-        "reaped": True,
-    }
-    return Happened(_identity(digest, happening, at, 0), happening.value, payload)
+    downtime = Downtime(
+        kind=key.kind,
+        host_name=key.hostname,
+        service_description=key.service_description,
+        author_name=row["author_name"],
+        comment_data=row["comment_data"],
+        entry_time=row["entry_time"],
+        start_time=key.scheduled_start_time,
+        end_time=row["scheduled_end_time"],
+        triggered_by=row["triggered_by_id"],
+        downtime_id=key.internal_downtime_id,
+        fixed=bool(row["is_fixed"]),
+        duration=row["duration"],
+    )
+    identity = _identity(digest, happening, at, 0)
+    return Happened(identity, happening.value, event_payload(downtime, at, reaped=True))
 
 
 def _identity(digest: bytes, happening: Happening, seconds: int, usec: int) -> str:
     return f"{digest.hex()} {happening.value} {seconds}.{usec:06}"
 
 
-def event_payload(event: Event) -> dict[str, Any]:
-    """What Leitstand's own events say of a downtime."""
-    downtime = event.downtime
+def event_payload(downtime: Downtime, at: int, *, reaped: bool = False) -> dict[str, Any]:
+    """What Leitstand's own events say of a downtime; ``at`` is in Unix seconds.
+
+    ``reaped``: the core has not said so, it was closed without a word.
+    """
     return {
         "kind": downtime.kind.value,
         "host": downtime.host_name,
@@ -90,8 +94,8 @@ def event_payload(event: Event) -> dict[str, Any]:
         "fixed": downtime.fixed,
         "author": (downtime.author_name or "")[:AUTHOR] or None,
         "comment": (downtime.comment_data or "")[:COMMENT] or None,
-        "at": moment_of(event.timestamp),
-        "reaped": False,
+        "at": moment_of(at),
+        "reaped": reaped,
     }
 
 
