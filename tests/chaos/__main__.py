@@ -42,13 +42,15 @@ async def long_campaign(name: str, seconds: float, seed: int) -> Verdict:
 
 
 def main() -> int:
-    """Run it, and print the table."""
+    """Run it, and print the table, after each contestant."""
     seconds = float(os.environ.get("DURATION", "600"))
     seed = int(os.environ.get("SEED") or random.randrange(10**6))
     print(f"{seconds:g} s, SEED={seed}")
     names = ["leitstand", *os.environ.get("PEER", "").split()]
-    verdicts = {name: asyncio.run(long_campaign(name, seconds, seed)) for name in names}
-    print(table(verdicts))
+    verdicts: dict[str, Verdict] = {}
+    for name in names:
+        verdicts[name] = asyncio.run(long_campaign(name, seconds, seed))
+        print(table(verdicts), flush=True)
     return 0 if verdicts["leitstand"].clean(GROUP_LIMIT, STALE_AFTER + 2 * TICK) else 1
 
 

@@ -1,11 +1,13 @@
 """What is done to servers and their database, one small class for each."""
 
 import asyncio
+import contextlib
 import signal
 import subprocess
 from typing import Protocol
 
 from tests.chaos.arena import AGENTS, DATABASE, Arena
+from tests.jobs.server_processes import ChildProcess
 
 BEYOND_STALE = 1.4
 """Of the stale limit: long enough that others take the runs over."""
@@ -39,10 +41,14 @@ class Pause:
     name = "SIGSTOP beyond stale"
 
     async def strike(self, arena: Arena) -> None:
-        server = arena.places[arena.any_place()]
-        server.signal(signal.SIGSTOP)
-        await asyncio.sleep(arena.stale_after * BEYOND_STALE)
-        server.signal(signal.SIGCONT)
+        await _pause(arena.places[arena.any_place()], arena.stale_after * BEYOND_STALE)
+
+
+async def _pause(process: ChildProcess, seconds: float) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it gave up by itself, and is counted as such
+        process.signal(signal.SIGSTOP)
+        await asyncio.sleep(seconds)
+        process.signal(signal.SIGCONT)
 
 
 class KillAgent:
@@ -62,10 +68,7 @@ class PauseAgent:
     name = "agent SIGSTOP beyond stale"
 
     async def strike(self, arena: Arena) -> None:
-        agent = arena.chance.choice(arena.agents)
-        agent.signal(signal.SIGSTOP)
-        await asyncio.sleep(arena.stale_after * BEYOND_STALE)
-        agent.signal(signal.SIGCONT)
+        await _pause(arena.chance.choice(arena.agents), arena.stale_after * BEYOND_STALE)
 
 
 class RestartDatabase:
