@@ -18,6 +18,7 @@ from leitstand.alerts import (
     parse_page,
     parse_weekly,
 )
+from leitstand.alerts.transition import GONE_AFTER
 from leitstand.errors import NotFoundError, UsageError
 from tests.alerts.scene import METRIC, NOTHING, Scene, one, page
 
@@ -183,6 +184,17 @@ async def test_absence_fires_and_presence_resolves(scene: Scene) -> None:
     assert await scene.told() == ["firing", "resolved"]
 
 
+async def test_absence_of_something_else_is_another_alert(scene: Scene) -> None:
+    """Once its filters were changed, what had fired before went on for ever."""
+    await scene.rule(absent=True, label_filters={"disk": "a"})
+    await scene.look(NOTHING)
+    await scene.rule(absent=True, label_filters={"disk": "b"})
+    await scene.look(one(5, disk="b"))
+    scene.pass_by(GONE_AFTER.total_seconds())
+    assert [v.labels for v in (await scene.look(one(5, disk="b"))).resolved] == [{"disk": "a"}]
+    assert await scene.told() == ["firing", "resolved"]
+
+
 async def test_parts_of_distributions_are_no_values(scene: Scene) -> None:
     text = '# TYPE disk_used summary\ndisk_used{quantile="1"} 99\ndisk_used_sum 99\n'
     await scene.rule()
@@ -313,6 +325,15 @@ async def test_everybody_of_an_audience_gets_a_row(scene: Scene) -> None:
     await scene.rule(recipient="default")
     await scene.look(one(95))
     assert [each.recipient for each in await scene.notifications()] == ["a@x", "b@x"]
+
+
+async def test_each_of_many_people_hears_of_the_end(scene: Scene) -> None:
+    """Of more than twenty only the last twenty did."""
+    scene.audience = {"default": tuple(f"{n}@x" for n in range(30))}
+    await scene.rule(recipient="default")
+    await scene.look(one(95))
+    await scene.look(one(5))
+    assert await scene.told() == ["firing"] * 30 + ["resolved"] * 30
 
 
 async def test_rules_that_are_off_or_gone_do_nothing(scene: Scene) -> None:

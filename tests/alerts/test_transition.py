@@ -83,3 +83,40 @@ def test_the_order_of_labels_means_nothing(labels: dict[str, str]) -> None:
 
 def test_labels_are_not_run_together() -> None:
     assert fingerprint({"a": "b,c=d"}) != fingerprint({"a": "b", "c": "d"})
+
+
+FIRM = AlertSpec(
+    metric_name="m",
+    comparison=Comparison.GT,
+    threshold=10.0,
+    recipient="log",
+    hold=120.0,
+    debounce=900.0,
+)
+LATER = NOON + timedelta(days=400)
+
+
+def test_a_clock_that_was_set_back_does_not_silence_what_fires() -> None:
+    """What was told at a time that is to come counted as told lately, for over a year."""
+    told = AlertState(Phase.FIRING, LATER, told_at=LATER, told=TOLD)
+    step = transition(FIRM, told, Sight.VIOLATES, NOON, None)
+    assert step is not None
+    assert step.notice is Notice.FIRING
+    assert step.state.told_at == NOON
+
+
+def test_a_clock_that_is_a_little_behind_tells_nothing_twice() -> None:
+    told = AlertState(Phase.FIRING, NOON, told_at=NOON, told=TOLD)
+    step = transition(FIRM, told, Sight.VIOLATES, NOON - timedelta(seconds=2), None)
+    assert step is not None
+    assert step.notice is None
+
+
+def test_a_clock_that_was_set_back_does_not_lengthen_for_or_absence() -> None:
+    held = transition(FIRM, AlertState(Phase.PENDING, LATER), Sight.VIOLATES, NOON, None)
+    assert held is not None
+    assert held.state.since == NOON
+    missing = AlertState(Phase.FIRING, NOON, missing_since=LATER)
+    gone = transition(FIRM, missing, Sight.MISSING, NOON, None)
+    assert gone is not None
+    assert gone.state.missing_since == NOON

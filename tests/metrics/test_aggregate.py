@@ -159,7 +159,7 @@ async def test_who_asks_at_once_shares_one_scrape() -> None:
         aggregate = Aggregate(OwnMetrics([]), registry, LIMITS, lifetime=60.0)
         pages = await asyncio.gather(*(aggregate.exposition() for _ in range(20)))
         assert (asked, len({page.body for page in pages})) == (1, 1)
-        assert b"leitstand_module_web_asked 1\n" in (await aggregate.look())[1]
+        assert b"leitstand_module_web_asked 1\n" in (await aggregate.look()).modules
         registry.urls["db-1"] = other
         assert b"leitstand_module_db_1_b 1\n" in (await aggregate.exposition()).body
         registry.urls.pop("web")

@@ -35,7 +35,9 @@ TOPIC = "alert"
 """The channel of all notifications of alerts."""
 
 MOST_TOLD = 20
-"""Message ids of an episode that are kept, to tell their recipients of its end."""
+"""Message ids of an episode that are kept, to tell their recipients of its end; more only if so
+many were told at once.
+"""
 
 Audience = Mapping[str, Sequence[str]]
 """Who stands for a recipient's name, such as ``default``."""
@@ -79,7 +81,7 @@ class _Outcome(NamedTuple):
         state = self.step.state
         if self.step.notice is Notice.FIRING:
             told = (*state.told, *(draft.message_id for draft in drafts))
-            state = replace(state, told=told[-MOST_TOLD:])
+            state = replace(state, told=told[-max(MOST_TOLD, len(drafts)) :])
         rule_id, fingerprint = self.key
         version = self.before.version if self.before else 0
         return Decision(rule_id, fingerprint, self.seen.labels, self.seen.value, version, state)

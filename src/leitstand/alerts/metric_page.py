@@ -26,6 +26,7 @@ class MetricPage:
     def __init__(self) -> None:
         self._series: dict[str, list[Series]] = {}
         self._names: set[str] = set()
+        self._shared: dict[str, tuple[str, ...]] = {}
         self.rejected = 0
 
     def declare(self, name: str, kind: str) -> None:
@@ -39,9 +40,21 @@ class MetricPage:
         self._names.add(name)
         self._series.setdefault(name, []).append(series)
 
+    def share_out(self, beginning: str, among: Iterable[str]) -> None:
+        """Of the names with this beginning, those with one of the longer ones have an owner."""
+        self._shared[beginning] = tuple(among)
+
+    def is_nobodys(self, name: str) -> bool:
+        """Whether nobody is left who could show this metric: its module was deleted."""
+        return any(
+            name.startswith(beginning) and not name.startswith(owners)
+            for beginning, owners in self._shared.items()
+        )
+
     def include(self, other: "MetricPage") -> None:
         """Have the metrics of another page of the same moment, too."""
         self._names |= other._names
+        self._shared |= other._shared
         for name, series in other._series.items():
             self._series.setdefault(name, []).extend(series)
         self.rejected += other.rejected

@@ -32,8 +32,14 @@ def sightings(
 
 
 def unseen(rule: AlertRule, page: MetricPage) -> Sight:
-    """What it means that a series is not among those of its metric."""
-    return Sight.UNKNOWN if page.series(rule.spec.metric_name) is None else Sight.MISSING
+    """What it means that a series is not among those of its metric.
+
+    A rule about absence sees its only series always: another is from before it was changed.
+    """
+    name = rule.spec.metric_name
+    if rule.spec.absent or page.series(name) is not None or page.is_nobodys(name):
+        return Sight.MISSING
+    return Sight.UNKNOWN
 
 
 def _of_rule(rule: AlertRule, page: MetricPage, active: Collection[str]) -> Iterator[Sighting]:

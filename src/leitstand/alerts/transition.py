@@ -22,7 +22,7 @@ class Sight(Enum):
     BETWEEN = auto()
     """It no longer violates the rule, but is not past ``clear_threshold`` either."""
     MISSING = auto()
-    """Its metric is there, without it."""
+    """Its metric is there, without it, or nobody shows that metric any more."""
     UNKNOWN = auto()
     """NaN, or its metric is not there: a target that is down is not a resolved alert."""
 
@@ -91,6 +91,8 @@ def _continued(before: AlertState | None, now: datetime) -> AlertState:
         return AlertState(Phase.PENDING, now)
     if before.phase is Phase.RESOLVED:
         return AlertState(Phase.PENDING, now, told_at=before.told_at)
+    if before.phase is Phase.PENDING and before.since > now:  # the clock was set back
+        before = replace(before, since=now)
     return replace(before, missing_since=None) if before.missing_since else before
 
 
@@ -102,7 +104,7 @@ def _told_lately(rule: AlertSpec, state: AlertState, now: datetime) -> str | Non
         return None
     wait = max(rule.debounce, rule.repeat or 0.0) if state.told else rule.debounce
     passed = (now - state.told_at).total_seconds()
-    if passed >= wait:
+    if not -wait < passed < wait:  # nobody is kept waiting by a clock that was set back
         return None
     return _told_before(round(max(0.0, passed)), wait)
 
@@ -113,7 +115,7 @@ def _told_before(passed: int, wait: float) -> str:
 
 
 def _missing(before: AlertState, now: datetime) -> Step:
-    since = before.missing_since or now
+    since = min(before.missing_since or now, now)
     if now - since >= GONE_AFTER:
         return _cleared(before, now, "the series is gone")
     return Step(replace(before, missing_since=since), None, "the series is missing")

@@ -31,9 +31,11 @@ class AllMetrics:
 
         Our own are under the names that we gave them, whatever ``metrics.prefix`` says.
         """
-        families, text = await self._aggregate.look()
-        page = page_of(families)
-        page.include(await asyncio.to_thread(lambda: parse_page(text.decode())))
+        seen = await self._aggregate.look()
+        page = page_of(seen.own)
+        page.include(await asyncio.to_thread(lambda: parse_page(seen.modules.decode())))
+        if seen.beginnings is not None:
+            page.share_out(seen.common, seen.beginnings)
         return page
 
     @cached_property

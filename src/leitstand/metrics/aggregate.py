@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import structlog
 from prometheus_client.core import Metric
@@ -20,6 +21,20 @@ Sources = Callable[[], Awaitable[Mapping[str, str]]]
 
 SOURCES_TIMEOUT = 0.3
 """Seconds that the question for them may take; after that those before count."""
+
+
+class Look(NamedTuple):
+    """All of one moment: our own families, those about modules among them, under the names that we
+    gave them, and the modules' in the text format.
+
+    All of ``modules`` begin like ``common``, each module's like one of ``beginnings``; these are
+    None while nobody knows which modules there are.
+    """
+
+    own: list[Metric]
+    modules: bytes
+    common: str
+    beginnings: list[str] | None
 
 
 @dataclass(frozen=True)
@@ -53,7 +68,7 @@ class Aggregate:
         self._scraper = Scraper(limits)
         self._prefix = prefix
         self._lifetime = lifetime
-        self._registered: Mapping[str, str] = {}
+        self._registered: Mapping[str, str] | None = None
         self._gathered: _Gathered | None = None
         self._gathering: asyncio.Task[_Gathered] | None = None
 
@@ -61,23 +76,25 @@ class Aggregate:
         """The page, in the format that ``accept`` (the header) asks for."""
         gathered, openmetrics = await self._gather(), wants_openmetrics(accept)
         if openmetrics not in gathered.shown:
-            pages = [(self._beginning(s), s.page) for s in gathered.scrapes if s.page]
+            pages = [(self._beginning(s.module), s.page) for s in gathered.scrapes if s.page]
             families = renamed(gathered.families, self._prefix)
             gathered.shown[openmetrics] = render(families, pages, accept)
         return gathered.shown[openmetrics]
 
-    async def look(self) -> tuple[list[Metric], bytes]:
-        """All of one moment, for whoever does not show it.
-
-        Our own families, those about modules among them, under the names that we gave them; and
-        the modules' families in the text format.
-        """
+    async def look(self) -> Look:
+        """All of one moment, for whoever does not show it."""
         gathered = await self._gather()
-        texts = (text_of(self._beginning(s), s.page) for s in gathered.scrapes if s.page)
-        return gathered.families, b"".join(texts)
+        texts = (text_of(self._beginning(s.module), s.page) for s in gathered.scrapes if s.page)
+        known = self._registered is not None
+        beginnings = [self._beginning(module) for module in gathered.sources] if known else None
+        return Look(gathered.families, b"".join(texts), self._common, beginnings)
 
-    def _beginning(self, scrape: Scrape) -> str:
-        return f"{self._prefix}_module_{scrape.module.replace('-', '_')}_"
+    @property
+    def _common(self) -> str:
+        return f"{self._prefix}_module_"
+
+    def _beginning(self, module: str) -> str:
+        return f"{self._common}{module.replace('-', '_')}_"
 
     async def _gather(self) -> _Gathered:
         if self._gathering is None:
@@ -105,4 +122,4 @@ class Aggregate:
                 self._registered = await self._sources()
         except (LeitstandError, TimeoutError) as error:
             log.warning("modules to scrape are as last known", error=str(error))
-        return self._registered
+        return self._registered or {}
