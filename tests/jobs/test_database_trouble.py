@@ -209,6 +209,25 @@ async def test_blocked_heartbeat_loses_the_lease(scene: Scene) -> None:
     assert len(await scene.queue.list_runs()) == 1
 
 
+async def test_a_pass_that_waits_for_a_lock_does_not_hold_up_the_rescue(scene: Scene) -> None:
+    """A server that was stopped while it held a group's lock made the others' rescues late."""
+    await scene.job("lost", kind="gate")
+    await scene.job("waits", kind="gate", group="pair")
+    lost = await scene.queue.request("lost")
+    await scene.queue.start("gone", 1)
+    await _vouch(scene, lost.id, "+ interval '1 hour'")
+    async with (
+        Database(scene.database.conninfo, deadline=60) as patient,
+        control_server(scene, database=patient),
+    ):
+        async with _blocked(scene, "SELECT 1 FROM job_groups FOR NO KEY UPDATE"):
+            await scene.queue.request("waits")
+            await eventually(lambda: _somebody_waits(scene))
+            await _vouch(scene, lost.id, "- interval '1 hour'")
+            assert (await scene.ended(lost)).error_code == "LEASE_EXPIRED"
+        await eventually(lambda: _inside(scene, 1))
+
+
 async def test_wrong_clocks_release_nothing(scene: Scene) -> None:
     """Cases 42 and 44: a server whose clock is ten minutes off; the database's decides."""
     await scene.job(kind="gate")
@@ -262,6 +281,18 @@ async def _succeeded(scene: Scene, count: int) -> bool | None:
 async def _succeeded_since(scene: Scene, run_id: int, count: int) -> bool | None:
     query = "SELECT count(*) AS n FROM runs WHERE status = 'succeeded' AND id > %s"
     return (await scene.rows(query, run_id))[0]["n"] >= count or None
+
+
+async def _vouch(scene: Scene, run_id: int, shift: str) -> None:
+    await scene.rows(
+        f"UPDATE runs SET heartbeat_at = now() {shift} WHERE id = {run_id} RETURNING id"
+    )
+
+
+async def _somebody_waits(scene: Scene) -> bool | None:
+    """Whether a session waits for a lock."""
+    waiting = "wait_event_type = 'Lock' AND datname = current_database()"
+    return bool(await scene.rows(f"SELECT 1 FROM pg_stat_activity WHERE {waiting}")) or None
 
 
 async def _failed_step(running: Running) -> bool | None:

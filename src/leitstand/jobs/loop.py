@@ -226,10 +226,21 @@ class ControlServer:
     # -- beside the passes --------------------------------------------------------------------
 
     def _duties(self) -> list[Duty]:
-        duties: list[Duty] = [self._recorder.run, self._domain.reports.run, self.board.run]
+        duties: list[Duty] = [
+            self._recorder.run,
+            self._domain.reports.run,
+            self.board.run,
+            self._release_stale,
+        ]
         if self.settings.listen:
             duties.append(self._listener().run)
         return duties
+
+    async def _release_stale(self) -> None:
+        while True:
+            if await self.passes.release():
+                self.wake()  # for the further attempts
+            await asyncio.sleep(self.settings.tick)
 
     def _listener(self) -> Listener:
         return Listener(self._domain.database.conninfo, [CHANNEL], self._notified, on_gap=self._gap)

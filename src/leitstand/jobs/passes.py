@@ -1,4 +1,4 @@
-"""One pass of a control server: release, claim, drain, start; each step on its own feet."""
+"""One pass of a control server: claim, drain, start; and beside it the release of lost runs."""
 
 import asyncio
 import time
@@ -70,20 +70,30 @@ class Passes:
         self._ending = True
 
     async def full(self, instance: str) -> bool:
-        """Release what is stale, claim what is due, drain events, start what is queued.
+        """Claim what is due, drain events, start what is queued; while draining, nothing.
 
-        A failing step is logged and does not stop the later ones. While draining only the release
-        is left; after ``end`` nothing. Returns whether no step has failed.
+        A failing step is logged and does not stop the later ones; after ``end`` none is taken.
+        Returns whether none has failed.
         """
-        sound = await self._step("release stale runs", lambda: self._release(self._rescuer))
-        sound = await self._release_tasks() and sound
+        sound = True
         if not self.draining:
-            sound = await self._step("claim due jobs", self._claim) and sound
+            sound = await self._step("claim due jobs", self._claim)
             sound = await self._step("drain events", self._drain_events) and sound
             sound = await self.start(instance) and sound
         if sound:
             self.last_completed = time.monotonic()
         return sound
+
+    async def release(self) -> bool:
+        """Release stale runs of servers and of agents, also while draining; whether any was.
+
+        It waits for no lock, while the steps of a pass may wait for a server that was stopped in
+        the middle of one: beside them, it is late for nobody.
+        """
+        before = self.released
+        await self._step("release stale runs", lambda: self._release(self._rescuer))
+        await self._step("release stale agent tasks", lambda: self._release(self._agents_rescuer))
+        return self.released > before
 
     async def start(self, instance: str) -> bool:
         """Start queued runs while there are free slots and runs to take."""
@@ -95,17 +105,13 @@ class Passes:
         try:
             await step()
         except (LeitstandError, psycopg.Error) as error:
-            log.error("a step of the pass failed", step=name, error=str(error).strip())  # noqa: TRY400 -- the reason is enough
+            log.error("a step of the loop failed", step=name, error=str(error).strip())  # noqa: TRY400 -- the reason is enough
         except Exception:  # an unforeseen fault in one step may not stop the others
-            log.exception("a step of the pass failed unexpectedly", step=name)
+            log.exception("a step of the loop failed unexpectedly", step=name)
         else:
             return True
         self.failed_steps += 1
         return False
-
-    async def _release_tasks(self) -> bool:
-        release = "release stale agent tasks"
-        return await self._step(release, lambda: self._release(self._agents_rescuer))
 
     async def _release(self, rescuer: Rescuer) -> None:
         self.released += len(await rescuer.run_once())
