@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager
 from leitstand.store.schema import upgrade
 from tests.chaos.arena import Arena
 from tests.chaos.campaign import campaign, for_seconds, leitstand_on, procrastinate_on
-from tests.chaos.contestant import GROUP_LIMIT, STALE_AFTER, TICK, Contestant
+from tests.chaos.contestant import GROUP_LIMIT, RESCUE_LIMIT, Contestant
 from tests.chaos.faults import FAULTS, WITHOUT_AGENTS
 from tests.chaos.verdict import Verdict, table
 from tests.conftest import TEMPLATE, make_short_dir, start_postgres
@@ -51,7 +51,7 @@ def main() -> int:
     for name in names:
         verdicts[name] = asyncio.run(long_campaign(name, seconds, seed))
         print(table(verdicts), flush=True)
-    return 0 if verdicts["leitstand"].clean(GROUP_LIMIT, STALE_AFTER + 2 * TICK) else 1
+    return 0 if verdicts["leitstand"].clean(GROUP_LIMIT, RESCUE_LIMIT) else 1
 
 
 if __name__ == "__main__":

@@ -5,16 +5,17 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from leitstand.store.database import Database
 from tests.agents.agent_processes import agents_on
 from tests.chaos.arena import DATABASE, Arena
-from tests.chaos.contestant import STALE_AFTER, Contestant
+from tests.chaos.contestant import RESCUE_LIMIT, STALE_AFTER, Contestant
 from tests.chaos.faults import Fault
 from tests.chaos.leitstand_contestant import LeitstandContestant
 from tests.chaos.procrastinate_contestant import ProcrastinateContestant
-from tests.chaos.verdict import Verdict, judge
+from tests.chaos.verdict import Verdict, judge, late_rescues
 from tests.conftest import TEMPLATE, Postgres
 from tests.jobs.scene import scene_on
 from tests.jobs.server_processes import servers_on
@@ -42,7 +43,7 @@ async def campaign(
     contestant: Contestant, arena: Arena, faults: Iterator[Fault], tell: Tell
 ) -> Verdict:
     """Let the faults strike one after the other; what became of the work."""
-    began = time.monotonic()
+    began, since = time.monotonic(), datetime.now(UTC)
     await contestant.prepare()
     await arena.occupy()
     for fault in faults:
@@ -55,7 +56,10 @@ async def campaign(
     await asyncio.sleep(STALE_AFTER)
     await contestant.finish()
     await arena.leave()
-    return judge(await contestant.facts(arena))
+    facts = await contestant.facts(arena)
+    for late in late_rescues(facts, RESCUE_LIMIT, since):
+        tell(late)
+    return judge(facts)
 
 
 @asynccontextmanager

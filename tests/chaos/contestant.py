@@ -9,6 +9,9 @@ from tests.jobs.server_processes import ServerProcess
 
 STALE_AFTER = 2.0
 TICK = 0.5
+RESCUE_LIMIT = STALE_AFTER + 2 * TICK
+"""Seconds from the last sign of life of a run to its release."""
+
 HEARTBEAT = 0.3
 PERIOD = 2
 """Seconds between two occurrences of each job."""

@@ -19,6 +19,7 @@ from tests.chaos.contestant import (
     JOBS,
     PERIOD,
     REMOTE,
+    RESCUE_LIMIT,
     STALE_AFTER,
     TICK,
     marks,
@@ -36,7 +37,7 @@ SETTINGS = LoopSettings(
     shutdown_grace=3.0,
     late_grace=1.0,
 )
-SETTLING = STALE_AFTER + 2 * TICK + 5.0
+SETTLING = RESCUE_LIMIT + 5.0
 """Seconds in which all ends once nothing more is planned: a lost run, its release, its retry."""
 
 RETRY = {"max_attempts": 3, "backoff": 0.1}

@@ -1,9 +1,10 @@
 """What a campaign came to, counted; the rules are pure, so that a test can show that they see."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
+from typing import NamedTuple
 
 from tests.chaos.evidence import Span, doubles, most_at_once
 
@@ -123,12 +124,30 @@ def judge(facts: Facts) -> Verdict:
 
 def rescue_times(runs: Iterable[RunFact], troubles: Iterable[Trouble]) -> list[float]:
     """Seconds from the last sign of life, or the end of a trouble since then, to the release."""
-    known = tuple(troubles)
+    return [rescue.seconds for rescue in _rescues(runs, tuple(troubles))]
+
+
+def late_rescues(facts: Facts, limit: float, began: datetime) -> list[str]:
+    """A line for each rescue that took longer than ``limit`` seconds, in the campaign's time."""
     return [
-        (run.rescued_at - _rescuable(run.vouched_at, run.rescued_at, known)).total_seconds()
-        for run in runs
-        if run.rescued_at is not None and run.vouched_at is not None
+        f"rescue of run {rescue.run.id} ({rescue.run.job}): {rescue.seconds:.1f} s,"
+        f" from {(rescue.since - began).total_seconds():.1f} s on"
+        for rescue in _rescues(facts.runs, facts.troubles)
+        if rescue.seconds > limit
     ]
+
+
+class _Rescue(NamedTuple):
+    run: RunFact
+    since: datetime
+    seconds: float
+
+
+def _rescues(runs: Iterable[RunFact], troubles: Sequence[Trouble]) -> Iterator[_Rescue]:
+    for run in runs:
+        if run.rescued_at is not None and run.vouched_at is not None:
+            since = _rescuable(run.vouched_at, run.rescued_at, troubles)
+            yield _Rescue(run, since, (run.rescued_at - since).total_seconds())
 
 
 def _rescuable(vouched: datetime, rescued: datetime, troubles: Sequence[Trouble]) -> datetime:
