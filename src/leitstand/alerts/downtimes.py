@@ -48,7 +48,10 @@ def place_of(labels: Mapping[str, str]) -> Place | None:
 
 
 def _first(labels: Mapping[str, str], names: Collection[str]) -> str | None:
-    return next((labels[name] for name in names if labels.get(name)), None)
+    for name in names:
+        if value := labels.get(name):
+            return value
+    return None
 
 
 async def downtimes_of(downtimes: PlaceDowntimes, places: Collection[Place]) -> Mapping[Place, str]:

@@ -74,7 +74,8 @@ class _Outcome(NamedTuple):
     @property
     def changes(self) -> bool:
         """Whether there is anything to write."""
-        return self.before is None or self.before.state != self.step.state
+        before = self.before.state if self.before else None
+        return before is not self.step.state and before != self.step.state
 
     def decision(self, drafts: Sequence[Draft]) -> Decision:
         """The state to write; who is told that it fires is remembered for its end."""
@@ -125,8 +126,10 @@ class Evaluator:
         outcomes = await self._outcomes(rules, page, now)
         if dry_run:
             return Evaluation(tuple(outcome.verdict() for outcome in outcomes))
-        written = await self._write([o for o in outcomes if o.changes], now)
-        verdicts = (o.verdict(won=not o.changes or o.key in written) for o in outcomes)
+        changed = [o for o in outcomes if o.changes]
+        written = await self._write(changed, now)
+        lost = {o.key for o in changed} - written
+        verdicts = (o.verdict(won=o.key not in lost) for o in outcomes)
         return Evaluation(tuple(verdicts))
 
     async def preview(self, spec: AlertSpec, page: MetricPage) -> Evaluation:
