@@ -19,7 +19,8 @@ def work(request: str) -> str:
 
 async def _look(now: datetime, value: float) -> None:
     async with Database(sys.argv[1], pool_size=1) as database:
-        await Scene(database, now).look(one(value, host="a"))
+        scene = Scene(database, now, listened={"alert.firing", "alert.resolved:disk"})
+        await scene.look(one(value, host="a"))
 
 
 if __name__ == "__main__":

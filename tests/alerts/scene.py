@@ -18,6 +18,7 @@ from leitstand.alerts import (
     SilenceLedger,
     parse_rule,
 )
+from leitstand.events import Event, EventQueue
 from leitstand.notifications import Notification, Outbox, Status
 from leitstand.store.database import Database
 
@@ -50,6 +51,7 @@ class Scene:
     now: datetime
     downtimes: PlaceDowntimes = field(default_factory=NoPlaceDowntimes)
     audience: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    listened: set[str] = field(default_factory=set)
 
     @property
     def outbox(self) -> Outbox:
@@ -65,7 +67,11 @@ class Scene:
             self.outbox,
             self.audience,
             self.downtimes,
+            self._listened,
         )
+
+    async def _listened(self) -> set[str]:
+        return self.listened
 
     async def rule(self, **fields: Any) -> AlertRule:
         """Save a rule: more than 90 is too much, told to ops, unless ``fields`` say otherwise."""
@@ -89,6 +95,10 @@ class Scene:
     async def notifications(self) -> list[Notification]:
         """All notifications, oldest first."""
         return list(reversed(await self.outbox.list_all(limit=10_000)))
+
+    async def events(self) -> list[Event]:
+        """What jobs were told, oldest first."""
+        return list(reversed(await EventQueue(self.database).list_events()))
 
     async def fail_all(self) -> None:
         """Have all that waits to be sent end as failed."""

@@ -10,13 +10,14 @@ MOST = 40
 
 
 async def test_killed_after_every_statement(scene: Scene, conninfo: str) -> None:
-    """Case 21: it begins to fire, and clears, while evaluators die; one message for each."""
+    """Case 21: it fires, and clears, while evaluators die; a message and an event for each."""
     await scene.rule()
     with forker("tests.alerts.killed", conninfo) as helper:
         fired = await killed_until_done(helper, scene, 95)
         assert await scene.told() == ["firing"]
         cleared = await killed_until_done(helper, scene, 5)
         assert await scene.told() == ["firing", "resolved"]
+    assert [each.name for each in await scene.events()] == ["alert.firing", "alert.resolved:disk"]
     assert min(fired, cleared) > 5
 
 

@@ -1,6 +1,7 @@
 """Alerts: rules over metrics, and what becomes of the series that violate them."""
 
 from leitstand.alerts.alert import Alert, AlertFilter, AlertState, Phase
+from leitstand.alerts.alert_events import alert_entries
 from leitstand.alerts.alert_ledger import AlertLedger
 from leitstand.alerts.alert_metrics import AlertMetrics
 from leitstand.alerts.downtimes import NoPlaceDowntimes, Place, PlaceDowntimes
@@ -41,6 +42,7 @@ __all__ = [
     "SilenceLedger",
     "SilenceSpec",
     "Verdict",
+    "alert_entries",
     "check_silence",
     "page_of",
     "parse_page",

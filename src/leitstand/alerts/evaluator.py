@@ -1,15 +1,16 @@
-"""Evaluates all rules over a page of metrics; states and notifications are one transaction."""
+"""Evaluates all rules over a page of metrics; states, messages and events are one transaction."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import structlog
 
 from leitstand.alerts.alert import AlertState, Known, Phase
+from leitstand.alerts.alert_events import Listened, alert_events, nobody_listens
 from leitstand.alerts.alert_ledger import AlertKey, AlertLedger, Decision
 from leitstand.alerts.downtimes import (
     NoPlaceDowntimes,
@@ -26,6 +27,7 @@ from leitstand.alerts.silence import Silence, silenced_by
 from leitstand.alerts.silence_ledger import SilenceLedger
 from leitstand.alerts.transition import Notice, Sight, Step, transition
 from leitstand.alerts.verdict import Evaluation, Verdict, payload
+from leitstand.events import EventQueue, NewEvent
 from leitstand.notifications import Addressee, Draft, Outbox
 from leitstand.store.database import Connection, Database
 
@@ -77,6 +79,14 @@ class _Outcome(NamedTuple):
         before = self.before.state if self.before else None
         return before is not self.step.state and before != self.step.state
 
+    @property
+    def is_news(self) -> bool:
+        """Whether people are told that an episode began, or ended; not again that it goes on."""
+        told_before = self.before is not None and bool(self.before.state.told)
+        return self.step.notice is Notice.RESOLVED or (
+            self.step.notice is Notice.FIRING and not told_before
+        )
+
     def decision(self, drafts: Sequence[Draft]) -> Decision:
         """The state to write; who is told that it fires is remembered for its end."""
         state = self.step.state
@@ -112,6 +122,7 @@ class Evaluator:
     outbox: Outbox
     audience: Audience = field(default_factory=dict)
     downtimes: PlaceDowntimes = field(default_factory=NoPlaceDowntimes)
+    listened: Listened = nobody_listens
 
     async def evaluate(
         self, page: MetricPage, *, now: datetime | None = None, dry_run: bool = False
@@ -170,16 +181,32 @@ class Evaluator:
         return _Muting(silences, await downtimes_of(self.downtimes, places), now)
 
     async def _write(self, outcomes: Sequence[_Outcome], now: datetime) -> set[AlertKey]:
-        """Write the states, and for those that were written tell people, all in one."""
+        """Write the states, and for those that were written tell people and jobs, all in one."""
         if not outcomes:
             return set()
+        listened = await self.listened() if any(o.is_news for o in outcomes) else ()
         async with self.database.transaction(deadline=30) as connection:
             drafts = await self._drafts(connection, outcomes, now)
             decisions = [outcome.decision(drafts[outcome.key]) for outcome in outcomes]
             written = await self.alerts.advance_in(connection, decisions)
             told = [draft for o in outcomes if o.key in written for draft in drafts[o.key]]
             await self.outbox.enqueue_in(connection, told)
+            news = (o for o in outcomes if o.is_news and o.key in written)
+            await self._raise_events(connection, news, now, listened)
         return written
+
+    async def _raise_events(
+        self,
+        connection: Connection,
+        news: Iterable[_Outcome],
+        now: datetime,
+        listened: Collection[str],
+    ) -> None:
+        events: list[NewEvent] = []
+        for outcome in news:
+            events.extend(alert_events(_told(outcome, now), now, listened))
+        if events:
+            await EventQueue(self.database).emit_in(connection, events)
 
     async def _drafts(
         self, connection: Connection, outcomes: Sequence[_Outcome], now: datetime
@@ -236,9 +263,13 @@ def _reached(told: Sequence[Addressee]) -> list[str]:
 
 
 def _draft(outcome: _Outcome, recipient: str, now: datetime) -> Draft:
+    return Draft(TOPIC, recipient, _told(outcome, now), group=outcome.seen.rule.spec.group)
+
+
+def _told(outcome: _Outcome, now: datetime) -> dict[str, Any]:
+    """What is told of it, to people and jobs alike."""
     notice = outcome.step.notice
-    assert notice is not None  # noqa: S101 -- only those are drafted
+    assert notice is not None  # noqa: S101 -- only those are told
     before: AlertState | None = outcome.before.state if outcome.before else None
     began = before.since if before and notice is Notice.RESOLVED else outcome.step.state.since
-    told = payload(outcome.verdict(), notice, began, now)
-    return Draft(TOPIC, recipient, told, group=outcome.seen.rule.spec.group)
+    return payload(outcome.verdict(), notice, began, now)

@@ -10,6 +10,7 @@ from leitstand.alerts import (
     parse_rule,
 )
 from leitstand.app.notification_wiring import audience_of
+from leitstand.execution import Kinds
 from leitstand.jobs import JobLedger, JobSpec
 from leitstand.notifications import Outbox
 from leitstand.protection import (
@@ -35,6 +36,7 @@ def make_evaluator(
         outbox,
         audience_of(settings),
         downtimes=downtimes,
+        listened=JobLedger(database, Kinds([])).listened_to,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from leitstand.alerts import alert_entries
 from leitstand.app.addresses import control_server_address
 from leitstand.app.downtime_events import downtime_entries
 from leitstand.app.hook_wiring import named_hooks
@@ -31,7 +32,8 @@ def event_catalogue(settings: Settings) -> Catalogue:
     """The events that can happen in this installation."""
     detected = (entry for table in log_tables(settings) for entry in table.entries())
     hooks = (hook.entry() for hook in named_hooks(settings))
-    return Catalogue([*outcome_entries(), *downtime_entries(), *own_entries(), *detected, *hooks])
+    own = (*outcome_entries(), *alert_entries(), *downtime_entries(), *own_entries())
+    return Catalogue([*own, *detected, *hooks])
 
 
 def log_tables(settings: Settings) -> list[LogTable]:

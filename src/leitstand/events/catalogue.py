@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-FAMILY = ":JOB"
-"""Ends the name of an entry that stands for one event for each job."""
+OF_A_JOB, OF_A_RULE = FAMILIES = (":JOB", ":RULE")
+"""End the name of an entry that stands for one event for each job, or each alert rule."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,11 @@ class CatalogueEntry:
 
     def means(self, name: str) -> bool:
         """Whether an event of that name is of this entry."""
-        if not self.name.endswith(FAMILY):
-            return name == self.name
-        stem = self.name.removesuffix(FAMILY) + ":"
-        return name.startswith(stem) and name != stem
+        for family in FAMILIES:
+            if self.name.endswith(family):
+                stem = self.name.removesuffix(family) + ":"
+                return name.startswith(stem) and name != stem
+        return name == self.name
 
     def as_dict(self) -> dict[str, Any]:
         """The entry's JSON shape."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leitstand.events.catalogue import FAMILY, CatalogueEntry
+from leitstand.events.catalogue import OF_A_JOB, CatalogueEntry
 from leitstand.events.event import NewEvent
 
 SOURCE = "runs"
@@ -35,7 +35,7 @@ def outcome_entries() -> Iterator[CatalogueEntry]:
     for status, meaning in _MEANINGS.items():
         name = f"run.{status}"
         yield CatalogueEntry(name, f"{meaning}, of any other job", SOURCE, FIELDS)
-        yield CatalogueEntry(name + FAMILY, f"{meaning}, of the job JOB", SOURCE, FIELDS)
+        yield CatalogueEntry(name + OF_A_JOB, f"{meaning}, of the job JOB", SOURCE, FIELDS)
 
 
 def outcome_event(row: Mapping[str, Any]) -> NewEvent:
