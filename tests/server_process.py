@@ -67,6 +67,10 @@ class ServerProcess:
         finally:
             self._process.kill()
 
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
     def kill(self) -> None:
         """SIGKILL."""
         self._process.kill()

@@ -1,7 +1,10 @@
 """A RabbitMQ and a gearmand of the tests' own, as Debian has them."""
 
 import itertools
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from leitstand.store.account import server_account
@@ -74,6 +77,12 @@ class RabbitMq:
         number = next(numbers)
         return RabbitSide(self.source, f"{QUEUE}_{number}", f"statusengine_{number}", durable)
 
+    def reader_of_nothing(self) -> str:
+        """The source for a user who may do all but consume."""
+        self._control("add_user", "mute", "secret")
+        self._control("set_permissions", "-p", "/", "mute", ".*", ".*", "^statusengine_")
+        return f"amqp://mute:secret@127.0.0.1:{self.port}/"
+
     def close_connections(self) -> None:
         """Cut all clients off."""
         self._control("close_all_connections", "--global", "test")
@@ -107,6 +116,15 @@ class Gearmand:
     def source(self) -> str:
         """As in ``downtimes.source``."""
         return f"gearman://127.0.0.1:{self.port}"
+
+    @contextmanager
+    def mute(self) -> Iterator[None]:
+        """Have it keep its connections and answer nothing, as behind a broken network."""
+        self._process.signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """Stop it."""

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import psycopg
 import pytest
 
 from leitstand.downtimes import QueueSettings, Source, make_source
@@ -9,7 +10,7 @@ from leitstand.downtimes.feed import FeedError, QueueTakenError
 from tests.downtimes.conftest import Scene
 from tests.downtimes.core import ADD, QUEUE, START, T, body, life, message, side
 from tests.downtimes.queue_servers import Gearmand
-from tests.downtimes.test_rabbitmq import consuming, taken, until
+from tests.downtimes.test_rabbitmq import PATIENCE, consuming, taken, until
 
 
 @pytest.fixture
@@ -77,6 +78,52 @@ async def test_a_server_that_restarts(scene: Scene, source: Source, gearmand: Ge
         await side(gearmand.source).publish([body(message(START, T))])
         await until(taken(consumer, 2))
     assert [row["was_started"] for row in await scene.scheduled()] == [1]
+
+
+async def test_a_server_that_falls_silent(
+    source: Source, gearmand: Gearmand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network that drops packets closes no connection; who waited for a word waited for ever."""
+    monkeypatch.setattr("leitstand.downtimes.gearman.LOOK_AFTER", 0.2)
+    monkeypatch.setattr("leitstand.downtimes.gearman.ANSWER_DEADLINE", 0.5)
+    async with source.connect() as feed:
+        with gearmand.mute(), pytest.raises(FeedError, match="lost"):
+            async with asyncio.timeout(PATIENCE):
+                await feed.next_batch(10)
+
+
+async def test_it_asks_again_now_and_then(
+    source: Source, gearmand: Gearmand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nothing has happened meanwhile, all is as before."""
+    monkeypatch.setattr("leitstand.downtimes.gearman.LOOK_AFTER", 0.05)
+    async with source.connect() as feed:
+        waiting = asyncio.create_task(feed.next_batch(10))
+        done, _ = await asyncio.wait([waiting], timeout=0.5)
+        assert not done
+        await side(gearmand.source).publish([b"x"])
+        async with asyncio.timeout(PATIENCE):
+            assert [one.body for one in await waiting] == [b"x"]
+
+
+async def test_a_turn_that_was_lost(
+    source: Source, gearmand: Gearmand, conninfo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control database restarts: another server has the lock now, and order would be lost."""
+    monkeypatch.setattr("leitstand.downtimes.gearman.LOOK_AFTER", 0.2)
+    other = make_source(QueueSettings(gearmand.source, QUEUE), conninfo)
+    async with source.connect() as feed:
+        waiting = asyncio.create_task(feed.next_batch(10))
+        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as admin:
+            await admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks"
+                " WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+            )
+        with pytest.raises(FeedError, match="control database"):
+            async with asyncio.timeout(PATIENCE):
+                await waiting
+        async with other.connect():
+            pass
 
 
 async def test_nobody_there_is_a_clear_error(conninfo: str) -> None:

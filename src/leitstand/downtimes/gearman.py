@@ -6,9 +6,10 @@ are not failed: WORK_FAIL would delete them. Who does not answer gets them again
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from enum import IntEnum
+from time import monotonic
 from typing import Protocol
 
 from leitstand.downtimes.feed import Delivery, Feed, FeedError
@@ -17,6 +18,12 @@ DEFAULT_PORT = 4730
 HEADER = struct.Struct(">4sII")
 REQUEST, RESPONSE = b"\0REQ", b"\0RES"
 CONNECT_DEADLINE = 10.0
+
+ANSWER_DEADLINE = 60.0
+"""Seconds in which a server that is there has answered, or taken what we send."""
+
+LOOK_AFTER = 30.0
+"""Seconds after which we look whether server and turn are still there."""
 
 
 class PacketType(IntEnum):
@@ -35,11 +42,18 @@ class PacketType(IntEnum):
     SET_CLIENT_ID = 22
 
 
+Check = Callable[[], Awaitable[None]]
+"""Raises FeedError if what was had is no longer."""
+
+
 class Turn(Protocol):
     """The right to consume, which one of several control servers has."""
 
-    def held(self) -> AbstractAsyncContextManager[None]:
-        """Wait for it and keep it. Raises FeedError if it cannot be had now."""
+    def held(self) -> AbstractAsyncContextManager[Check]:
+        """Take it and keep it; gives the question whether it is still ours.
+
+        Raises FeedError if it cannot be had now.
+        """
 
 
 def packet(kind: PacketType, *arguments: bytes) -> bytes:
@@ -67,11 +81,11 @@ class GearmanSource:
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Feed]:
-        """Wait for our turn and register as a worker."""
-        async with self._turn.held(), self._streams() as (reader, writer):
+        """Take our turn and register as a worker."""
+        async with self._turn.held() as still_ours, self._streams() as (reader, writer):
             writer.write(packet(PacketType.SET_CLIENT_ID, b"leitstand"))
             writer.write(packet(PacketType.CAN_DO, self._queue.encode()))
-            yield GearmanFeed(reader, writer, self._depth)
+            yield GearmanFeed(reader, writer, self._depth, still_ours)
 
     @asynccontextmanager
     async def _streams(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
@@ -106,18 +120,45 @@ class GearmanFeed:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         depth: "DepthQuestion",
+        still_ours: Check,
     ) -> None:
         self._reader = reader
         self._writer = writer
+        self._still_ours = still_ours
+        self._looked = monotonic()
         self.depth = depth
 
     async def next_batch(self, most: int) -> Sequence[Delivery]:
         """Grab jobs; if there is none, sleep until the server wakes us."""
-        while not (jobs := await self._grab(most)):
+        while True:
+            await self._look()
+            if jobs := await self._answered(self._grab(most)):
+                return jobs
             await self._send(packet(PacketType.PRE_SLEEP))
-            while (await self._receive())[0] is not PacketType.NOOP:
-                pass
-        return jobs
+            await self._sleep()
+
+    async def _look(self) -> None:
+        """See now and then that no other server has got our turn."""
+        if monotonic() - self._looked >= LOOK_AFTER:
+            await self._still_ours()
+            self._looked = monotonic()
+
+    async def _sleep(self) -> None:
+        """Wait until the server wakes us, or it is time to ask: one that vanished never does.
+
+        It wakes by a packet without data, so that no half of one is lost when the time is over.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_AFTER):
+                while (await self._receive())[0] is not PacketType.NOOP:
+                    pass
+
+    async def _answered(self, question: Awaitable[list[Delivery]]) -> list[Delivery]:
+        try:
+            async with asyncio.timeout(ANSWER_DEADLINE):
+                return await question
+        except TimeoutError as error:
+            raise _lost(error) from error
 
     async def acknowledge(self, batch: Sequence[Delivery]) -> None:
         """Complete the jobs."""
@@ -143,7 +184,8 @@ class GearmanFeed:
     async def _send(self, data: bytes) -> None:
         try:
             self._writer.write(data)
-            await self._writer.drain()
+            async with asyncio.timeout(ANSWER_DEADLINE):
+                await self._writer.drain()
         except OSError as error:
             raise _lost(error) from error
 
