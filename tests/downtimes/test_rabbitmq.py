@@ -137,6 +137,30 @@ async def test_flags_that_differ_are_named(core: RabbitSide, durable: bool) -> N
         await source_of(core, durable_queue=durable, durable_exchange=other).check()
 
 
+def test_other_properties_are_no_matter_of_settings() -> None:
+    """Only durable is one."""
+    error = mismatch(
+        "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue 'q' in vhost '/':"
+        " received none but current is the value '60000' of type 'signedint'"
+    )
+    assert error.message == (
+        "the queue 'q' exists with x-message-ttl = 60000,"
+        " while Leitstand and the module need x-message-ttl = none"
+    )
+    assert error.remedy is not None
+    assert "durable" not in error.remedy
+
+
+async def test_a_user_who_may_not_read_is_told_so(core: RabbitSide, rabbitmq: RabbitMq) -> None:
+    """The server uses the same code as for a second consumer."""
+    await core.publish([])
+    source = replace(core, url=rabbitmq.reader_of_nothing())
+    with pytest.raises(FeedError, match="does not let the user") as caught:
+        async with source_of(source).connect():
+            pass
+    assert not isinstance(caught.value, QueueTakenError)
+
+
 def test_a_complaint_that_is_not_understood_is_shown() -> None:
     assert mismatch("PRECONDITION_FAILED - whatever").detail == "PRECONDITION_FAILED - whatever"
 

@@ -33,6 +33,10 @@ DEADLINE = 10.0
 LOOK_AFTER = 30.0
 """Seconds of silence after which we look whether the queue is still there."""
 
+_IN_USE = "in exclusive use"
+"""In what the server says when another consumes; the code is that for users who may not. Protocol
+texts of RabbitMQ are English."""
+
 # inequivalent arg 'durable' for queue 'q' in vhost '/': received 'true' but current is 'false'
 _MISMATCH = re.compile(
     r"inequivalent arg '(?P<flag>[^']+)' for (?P<what>queue|exchange) '(?P<name>[^']*)'.*"
@@ -74,6 +78,8 @@ class RabbitSource:
             try:
                 await queue.consume(feed.receive, exclusive=True, timeout=DEADLINE)
             except ChannelAccessRefused as error:
+                if _IN_USE not in str(error):
+                    raise
                 raise QueueTakenError(
                     f"the queue {queue.name} has another consumer",
                     detail=str(error),
@@ -167,7 +173,7 @@ def _delivery(message: AbstractIncomingMessage | None) -> Delivery:
 
 
 def mismatch(text: str) -> QueueMismatchError:
-    """The server's complaint about flags in words; protocol texts of RabbitMQ are English."""
+    """The server's complaint about flags in words."""
     found = _MISMATCH.search(text)
     if found is None:
         return QueueMismatchError(
@@ -176,13 +182,22 @@ def mismatch(text: str) -> QueueMismatchError:
             remedy="Compare them with downtimes.durable_queue and downtimes.durable_exchange.",
         )
     what, flag = found["what"], found["flag"]
+    remedy = f"Delete the {what}: Leitstand or the core's broker module makes it as both need it."
+    if flag == "durable":
+        remedy = (
+            f"Set downtimes.durable_{what} = {found['theirs']}, as the core's broker module has"
+            f" it; or delete the {what} and have both say the same."
+        )
     return QueueMismatchError(
         f"the {what} {found['name']!r} exists with {flag} = {found['theirs']},"
-        f" while the configuration says {flag} = {found['ours']}",
+        f" while {_wanted_by(flag)} {flag} = {found['ours']}",
         detail=text,
-        remedy=f"Set downtimes.durable_{what} = {found['theirs']}, as the core's broker module has"
-        f" it; or delete the {what} and have both say the same.",
+        remedy=remedy,
     )
+
+
+def _wanted_by(flag: str) -> str:
+    return "the configuration says" if flag == "durable" else "Leitstand and the module need"
 
 
 @contextmanager
@@ -192,6 +207,12 @@ def _translated(name: str) -> Iterator[None]:
     except AuthenticationError as error:
         raise FeedError(
             f"{name} refuses the user or password of downtimes.source", detail=str(error)
+        ) from error
+    except ChannelAccessRefused as error:
+        raise FeedError(
+            f"{name} does not let the user of downtimes.source consume",
+            detail=str(error),
+            remedy="It needs the permissions configure, write and read on queue and exchange.",
         ) from error
     except ChannelLockedResource as error:
         raise QueueTakenError(f"{name} is in exclusive use elsewhere", detail=str(error)) from error
