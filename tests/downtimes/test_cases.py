@@ -4,8 +4,9 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from leitstand.downtimes import State
+from leitstand.downtimes import State, Wanted
 from leitstand.downtimes.hand_in import ingest, replay
+from leitstand.downtimes.message import LATEST
 from tests.downtimes.conftest import Scene, empty, execute
 from tests.downtimes.core import (
     ADD,
@@ -181,6 +182,15 @@ async def test_times_beyond_2038(scene: Scene) -> None:
     assert (row["actual_start_time"], row["scheduled_end_time"]) == (4_000_000_000, 2**62)
     status = await scene.views.status(4_000_000_001, "web01")
     assert status.as_dict()["until"].year == 9999
+
+
+async def test_the_latest_time_and_the_longest_duration(scene: Scene) -> None:
+    """Their sum is one that databases can reckon with: one message spoils no list."""
+    odd = {**FLEXIBLE, "end_time": LATEST, "duration": 2**32 - 1}
+    await scene.apply(message(ADD, T - 10, **odd), message(START, LATEST, **odd))
+    wanted = Wanted(state=State.RUNNING, begin=T, end=LATEST + 1)
+    shown, _ = await scene.views.scheduled_page(T, wanted, None, 10)
+    assert [one.row["duration"] for one in shown] == [2**32 - 1]
 
 
 async def test_one_batch_is_as_good_as_single_messages(scene: Scene) -> None:

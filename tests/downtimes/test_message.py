@@ -81,6 +81,7 @@ def test_downtime_types_that_are_not_ambiguous(value: Any) -> None:
         ({"type": None}, Problem.MISSING_VALUE),
         ({"type": "START"}, Problem.WRONG_TYPE),
         ({"timestamp": None}, Problem.MISSING_VALUE),
+        ({"timestamp": 2**63 - 1}, Problem.OUT_OF_RANGE),
         ({"downtime": {"host_name": None}}, Problem.MISSING_VALUE),
         ({"downtime": {"host_name": ""}}, Problem.MISSING_VALUE),
         ({"downtime": {"host_name": "h" * 256}}, Problem.OUT_OF_RANGE),

@@ -7,8 +7,9 @@ from sqlalchemy.exc import DBAPIError
 MYSQL_DATA = {1048, 1062, 1264, 1265, 1292, 1300, 1366, 1367, 1406, 1690, 3988}
 """Numbers of MySQL's errors about a value: null, duplicate, range, format, encoding, length."""
 
-MYSQL_SETUP = {1044, 1045, 1049, 1050, 1054, 1142, 1143, 1146, 1227, 1698}
-"""About access, databases, tables and columns that are unknown, or there already."""
+MYSQL_SETUP = {1044, 1045, 1049, 1050, 1054, 1142, 1143, 1146, 1227, 1364, 1698}
+"""About access; databases, tables and columns that are unknown, or there already; columns of
+somebody else's that must be given."""
 
 POSTGRES_DATA = ("22", "23")
 POSTGRES_SETUP = ("28", "3D", "3F", "42")

@@ -22,6 +22,8 @@ came, and what is nested much deeper can be read but not written again."""
 
 UNSIGNED = 2**32 - 1
 SIGNED_64 = 2**63 - 1
+LATEST = SIGNED_64 - UNSIGNED
+"""Unix seconds; a duration later is a time that databases can still reckon with."""
 
 KINDS = {1: Kind.SERVICE, 2: Kind.HOST}
 """``downtime_type``; the inverse of what other messages of the same cores use."""
@@ -208,7 +210,7 @@ def _flag(given: Mapping[str, Any], key: str) -> bool:
 
 
 def _time(given: Mapping[str, Any], key: str) -> int:
-    return _required(given, key, SIGNED_64)
+    return _required(given, key, LATEST)
 
 
 def _required(given: Mapping[str, Any], key: str, most: int) -> int:
