@@ -2,14 +2,23 @@
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
-from leitstand.downtimes import DeadLetters, DowntimeMetrics, Happened, Herald, MonitoredHosts
+from leitstand.downtimes import (
+    DeadLetters,
+    DowntimeMetrics,
+    Happened,
+    Herald,
+    MonitoredHosts,
+    WaitingJobs,
+)
 from leitstand.downtimes.consumer import ConsumerState
 from leitstand.downtimes.intake import Listeners
 from leitstand.live import DOWNTIMES, Broadcast, MessageLedger
 from leitstand.store.database import Database
 from tests.downtimes.conftest import Scene
 from tests.downtimes.core import ADD, FLEXIBLE, SERVICE, START, T, body, life, message
+from tests.jobs.scene import scene_on
 
 
 class Notes:
@@ -67,6 +76,23 @@ async def test_downtimes_of_hosts_are_windows(scene: Scene) -> None:
         "downtime 42 of web01": (moment(T), moment(T + 7200)),
         "downtime 42 of web03": (moment(T + 5), moment(T + 605)),
     }
+
+
+async def test_jobs_that_wait_are_found_however_their_host_is_spelt(
+    database: Database, tmp_path: Path
+) -> None:
+    """As the downtimes themselves are: MariaDB's tables do not tell web01 from WEB01."""
+    jobs = scene_on(database, tmp_path / "spool")
+    for name, host in (("patch", "WEB01"), ("other", "web02")):
+        await jobs.job(name, every="1h", host=host)
+    async with database.connection() as connection:
+        await connection.execute(
+            "UPDATE jobs SET postponed_from = now(), next_run_at = now() + interval '1 h'"
+        )
+    await WaitingJobs(database).hosts_changed({"Web01"})
+    async with database.connection() as connection:
+        cursor = await connection.execute("SELECT name FROM jobs WHERE next_run_at <= now()")
+        assert [row["name"] for row in await cursor.fetchall()] == ["patch"]
 
 
 async def test_running_downtimes_silence_places(scene: Scene) -> None:

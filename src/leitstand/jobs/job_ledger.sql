@@ -30,12 +30,16 @@ SELECT name, depends_on FROM jobs WHERE depends_on <> '{}';
 SELECT pg_notify('leitstand_jobs', 'jobs') AS notified;
 
 -- name: look_again_at_postponed^
--- Have the servers decide anew about the occurrences that wait for a window.
+-- Have the servers decide anew about the occurrences that wait for a window. Names of hosts are
+-- compared as downtimes are: without regard to case.
 WITH waiting AS (
     SELECT id FROM jobs
     WHERE
         enabled AND postponed_from IS NOT NULL
-        AND (:hosts::text[] IS NULL OR host = ANY(:hosts))
+        AND (
+            :hosts::text[] IS NULL
+            OR lower(host) = ANY(SELECT lower(h.name) FROM unnest(:hosts::text[]) AS h (name))
+        )
     ORDER BY id
     FOR NO KEY UPDATE
 ),
