@@ -13,6 +13,11 @@ from tests.conftest import Postgres
 from tests.events.log_scene import ERROR, FAILED, LOGIN, NAMES, LogScene, log_on_postgres
 from tests.jobs.scene import eventually
 
+WIDENED = {
+    "mysql": "ALTER TABLE wt_log MODIFY log_id bigint NOT NULL AUTO_INCREMENT",
+    "postgresql": "ALTER TABLE wt_log ALTER log_id TYPE bigint",
+}
+
 
 @pytest.fixture
 def log(any_log: LogScene) -> LogScene:
@@ -155,6 +160,21 @@ async def test_other_rows_under_the_same_numbers_are_a_reset(log: LogScene) -> N
     assert await log.messages() == []
 
 
+async def test_rows_that_told_nothing_yet_may_go(log: LogScene) -> None:
+    """A backlog is known in full, and goes on when the newest of it are deleted."""
+    log.listened = {LOGIN}
+    await log.detect()
+    await log.log(*[f"Login: {number}" for number in range(2500)])
+    await log.detect()
+    (source,) = await log.sources()
+    (login,) = source.detectors
+    assert (source.highest, login.checkpoint, login.behind) == (2500, 200, 2300)
+    await log.execute("DELETE FROM wt_log WHERE log_id > 210")
+    assert (await log.detect()).emitted[LOGIN] == 10
+    (source,) = await log.sources()
+    assert (source.highest, source.resets) == (210, 0)
+
+
 async def test_somebody_resets_a_source(log: LogScene) -> None:
     """Case 30: epoch, checkpoint and gaps together; the event says who it was."""
     await log.detect()
@@ -247,3 +267,9 @@ async def test_numbers_that_run_out_are_told_once(log: LogScene) -> None:
     warned = await log.events("source.near-id-limit")
     assert len(warned) == (1 if log.keeps_gaps else 0)
     assert await log.messages(ERROR) == ["x"]
+    if not log.keeps_gaps:
+        return
+    assert [each.id_limit for each in await log.sources()] == [2**31 - 1]
+    await log.execute(WIDENED[log.engine.dialect.name])
+    await log.detect()
+    assert [each.id_limit for each in await log.sources()] == [None]

@@ -9,7 +9,14 @@ from sqlalchemy.exc import OperationalError
 
 from leitstand.events.detection import Columns
 from leitstand.store.database import Database
-from tests.events.log_scene import LOGIN, LogScene, log_on_mariadb, log_on_sqlite
+from tests.conftest import Postgres
+from tests.events.log_scene import (
+    LOGIN,
+    LogScene,
+    log_on_mariadb,
+    log_on_postgres,
+    log_on_sqlite,
+)
 from tests.mariadb_server import MariaDb
 
 BAD = "\N{REPLACEMENT CHARACTER}"
@@ -66,6 +73,48 @@ async def test_copies_that_are_too_long_for_an_event(database: Database, tmp_pat
     long, short = await log.events(LOGIN)
     assert (long.payload["user_id"], short.payload["log_message"]) == (7, "Login: 2")
     assert [long.payload[name] for name in "abc"] == ["\x01" * 2048, "\x02" * 2048, "\x03" * 2048]
+
+
+async def test_times_that_are_none(database: Database, tmp_path: Path) -> None:
+    """SQLite takes any text for a time; it is cut, also where nothing is copied beside it."""
+    log = await log_on_sqlite(database, tmp_path)
+    log = replace(log, table=replace(log.table, columns=replace(log.table.columns, copied=())))
+    await log.detect()
+    await log.log("Login: 1", log_time="long ago " * 100_000)
+    await log.log("Login: 2")
+    assert (await log.detect()).problem is None
+    long, _ = await log.events(LOGIN)
+    assert (long.payload["log_time"][:9], len(long.payload["log_time"])) == ("long ago ", 100)
+
+
+async def test_times_for_which_python_has_no_room(database: Database, postgres: Postgres) -> None:
+    """The source stood still at such a row."""
+    log = await log_on_postgres(database, postgres)
+    await log.execute(
+        "ALTER TABLE wt_log ADD COLUMN seen timestamptz, ADD COLUMN day date",
+    )
+    columns = replace(log.table.columns, copied=("seen", "day"))
+    log = replace(log, table=replace(log.table, columns=columns))
+    await log.detect()
+    await log.execute(
+        "INSERT INTO wt_log (log_type, log_message, log_time, seen, day) VALUES"
+        " ('auth', 'Login: 1', '-infinity', 'infinity', '0044-03-15 BC'),"
+        " ('auth', 'Login: 2', '2026-12-02 14:00:05', '2026-12-02 14:00:05+01', '2026-12-02')"
+    )
+    assert (await log.detect()).problem is None
+    odd, plain = (event.payload for event in await log.events(LOGIN))
+    assert (odd["log_time"], odd["seen"], odd["day"]) == ("-infinity", "infinity", "0044-03-15 BC")
+    assert (plain["log_time"], plain["day"]) == ("2026-12-02T14:00:05Z", "2026-12-02")
+
+
+async def test_numbers_that_are_none(database: Database, tmp_path: Path) -> None:
+    log = await log_on_sqlite(database, tmp_path)
+    columns = replace(log.table.columns, id="log_message")
+    log = replace(log, table=replace(log.table, columns=columns))
+    await log.log("Login: x")
+    problem = (await log.detect()).problem
+    assert problem is not None
+    assert problem.sentence == "log_message of wt_log is no whole number"
 
 
 async def test_a_file_that_is_not_there_is_not_made(database: Database, tmp_path: Path) -> None:

@@ -58,10 +58,9 @@ async def _unreadable(settings: Settings) -> dict[str, LeitstandError]:
 
 
 async def _problem(table: LogTable) -> LeitstandError | None:
-    if table.is_offline:
-        return None
     try:
-        await look_at(table)
+        if not table.is_offline:
+            await look_at(table)
     except LeitstandError as error:
         return error
     return None

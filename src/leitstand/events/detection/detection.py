@@ -23,6 +23,16 @@ LONGEST = 600.0
 """Seconds that one source may take; its job's timeout may end it sooner."""
 
 
+class SourceFaultError(LeitstandError):
+    """Reading a source failed in a way that nobody has thought of."""
+
+    code = "SOURCE_FAULT"
+
+
+_FAULT = "the reading has failed by a fault of Leitstand's own"
+_FAULT_REMEDY = "The log has the details; please report them."
+
+
 @dataclass(frozen=True)
 class SourceReport:
     """What a run did with one source: ``did`` in a word, and what came of it."""
@@ -59,7 +69,7 @@ async def look_at(table: LogTable) -> None:
     from leitstand.events.detection.reader import reading  # noqa: PLC0415 -- as in _read
 
     async with reading(table) as reader:
-        await reader.newest(1)
+        await reader.page(0, 1)
 
 
 class Detection:
@@ -103,28 +113,35 @@ class Detection:
             state = await self._ledger.state(table.name, table.identity)
             if not again and state.was_read_within(COOLDOWN - JITTER):
                 return SourceReport(table.name, "was read a moment ago")
-            if table.is_offline:
-                await self._ledger.note_trouble(table.name, "offline", None)
-                return SourceReport(table.name, "is off line")
-            return await self._read(table, heard, state)
+            try:
+                return await self._read(table, heard, state)
+            except LeitstandError as error:
+                return await self._note(table, error)
+            except Exception:
+                # A fault of ours, or of a driver that met a value which it does not know.
+                log.exception("a source cannot be read: a fault", source=table.name)
+                return await self._note(table, SourceFaultError(_FAULT, remedy=_FAULT_REMEDY))
+
+    async def _note(self, table: LogTable, error: LeitstandError) -> SourceReport:
+        log.warning("a source cannot be read", source=table.name, error=error.sentence)
+        report = SourceReport(table.name, "cannot be read", problem=error)
+        await self._ledger.note_trouble(table.name, "unavailable", report.trouble)
+        return report
 
     async def _read(
         self, table: LogTable, heard: Sequence[Detector], state: SourceState
     ) -> SourceReport:
+        if table.is_offline:
+            await self._ledger.note_trouble(table.name, "offline", None)
+            return SourceReport(table.name, "is off line")
         # SQLAlchemy takes a quarter of a second to load, which commands without it need not pay.
         from leitstand.events.detection.reader import reading  # noqa: PLC0415
         from leitstand.events.detection.scan import Scan  # noqa: PLC0415
 
         options = {} if self._settled is None else {"settled": self._settled}
-        try:
-            async with reading(table, **options) as reader:
-                advance = await Scan(table, heard, state, reader).run()
-            if not await self._ledger.save(state, advance):
-                return SourceReport(table.name, "another run was faster")
-        except LeitstandError as error:
-            log.warning("a source cannot be read", source=table.name, error=error.sentence)
-            report = SourceReport(table.name, "cannot be read", problem=error)
-            await self._ledger.note_trouble(table.name, "unavailable", report.trouble)
-            return report
+        async with reading(table, **options) as reader:
+            advance = await Scan(table, heard, state, reader).run()
+        if not await self._ledger.save(state, advance):
+            return SourceReport(table.name, "another run was faster")
         did = "began" if state.highest is None else "began anew" if advance.reset else "was read"
         return SourceReport(table.name, did, advance.emitted, advance.late, advance.dead)

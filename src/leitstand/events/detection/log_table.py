@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from leitstand.address import conninfo_parts
+from leitstand.errors import LeitstandError
 from leitstand.events.catalogue import CatalogueEntry
 from leitstand.events.queue import PAYLOAD_LIMIT, payload_length
 
@@ -21,6 +22,12 @@ SHORTENED = PAYLOAD_LIMIT // 8
 """Characters of all that a payload copies, where it is cut: in JSON each may become six."""
 
 _JOINING = "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16}"
+
+
+class MarkerUnreadableError(LeitstandError):
+    """The directory in which the offline marker would be may not be looked into."""
+
+    code = "OFFLINE_MARKER"
 
 
 @dataclass(frozen=True)
@@ -93,8 +100,21 @@ class LogTable:
 
     @property
     def is_offline(self) -> bool:
-        """Whether the application says, by its marker, that it is off line."""
-        return self.offline_marker is not None and self.offline_marker.exists()
+        """Whether the application says, by its marker, that it is off line.
+
+        Raises MarkerUnreadableError.
+        """
+        if self.offline_marker is None:
+            return False
+        try:
+            return self.offline_marker.exists()
+        except OSError as error:
+            raise MarkerUnreadableError(
+                f"nobody can tell whether the application of {self.name} is off line",
+                detail=f"{self.offline_marker}: {error.strerror}",
+                remedy="Let Leitstand's user enter the directory of offline_marker, or leave"
+                " offline_marker empty.",
+            ) from None
 
     @property
     def types(self) -> frozenset[str]:

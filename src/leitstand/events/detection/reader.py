@@ -8,15 +8,17 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
+import psycopg
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from leitstand.errors import LeitstandError, NotFoundError, UnavailableError
 from leitstand.events.detection.evidence import SETTLED, Verdict, by_age, by_holders, by_locks
 from leitstand.events.detection.gap import Gap
+from leitstand.events.detection.lenient_times import read_times_leniently
 from leitstand.events.detection.log_table import MESSAGE_LIMIT, LogRow, LogTable
 from leitstand.foreign_database import ForeignDatabase
 
@@ -34,6 +36,9 @@ PROBES = 200
 
 COPIED_LIMIT = 4_000
 """Characters of a column that a payload copies."""
+
+TIME_LIMIT = 100
+"""Characters of a time; its column may hold anything."""
 
 COLUMN_TYPE = {
     "postgresql": "SELECT data_type AS type FROM information_schema.columns"
@@ -117,7 +122,7 @@ class Reader:
     async def highest(self) -> int:
         """The highest id; 0 for an empty table."""
         rows = await self._ask(f"SELECT max({self._id}) AS highest FROM {self._name}")  # noqa: S608 - quoted
-        return int(rows[0]["highest"] or 0)
+        return self._number_of(rows[0]["highest"] or 0)
 
     async def clock(self) -> float | None:
         """The server's time in seconds since 1970; None: it is this machine's."""
@@ -191,7 +196,7 @@ class Reader:
         try:
             return bool(await self._execute(statement, {}))
         except DBAPIError as error:
-            if _number(error) in (1205, 3572):
+            if _number(error) in (1205, 1213, 3572):  # it waits, or would wait in a circle
                 return True
             raise
 
@@ -200,7 +205,8 @@ class Reader:
             return False
         asked = "@@read_only" if self._dialect == "mysql" else "pg_is_in_recovery()"
         rows = await self._ask(f"SELECT {asked} AS replica")
-        return bool(rows[0]["replica"])
+        # Of MariaDB 12 it is a word.
+        return str(rows[0]["replica"]).upper() not in ("0", "OFF", "FALSE")
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -257,7 +263,7 @@ class Reader:
         copied = self._table.columns.copied
         return [
             LogRow(
-                id=int(row["log_id"]),
+                id=self._number_of(row["log_id"]),
                 type=_text(row.get("log_type")).strip(),
                 time=_time(row.get("log_time")),
                 message=_text(row.get("log_message"))[:READ_OF_MESSAGE],
@@ -267,6 +273,17 @@ class Reader:
             )
             for row in rows
         ]
+
+    def _number_of(self, value: object) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            return int(str(value))
+        except ValueError:
+            raise SourceUnfitError(
+                f"{self._table.columns.id} of {self._table.table} is no whole number",
+                remedy="The id column has to be the number of the row, which grows.",
+            ) from None
 
     async def _ask(self, statement: str, **values: object) -> Sequence[Mapping[str, Any]]:
         try:
@@ -353,6 +370,8 @@ async def _prepare(connection: AsyncConnection) -> None:
         case "postgresql":
             await connection.execute(text("SET TIME ZONE 'UTC'"))
             await connection.execute(text("SET default_transaction_read_only = on"))
+            raw = (await connection.get_raw_connection()).driver_connection
+            read_times_leniently(cast("psycopg.AsyncConnection[Any]", raw))
         case "sqlite":  # it stores any bytes as text
             raw = (await connection.get_raw_connection()).driver_connection
             raw.text_factory = _text  # type: ignore[union-attr]  # aiosqlite's
@@ -376,15 +395,17 @@ def _failure(table: LogTable, error: DBAPIError) -> LeitstandError:
             detail=said,
             remedy="See that database_url names the file, from the root on: sqlite:////DIRECTORY/FILE.",
         )
+    # Of PostgreSQL a type that its column, an enum or a number, cannot have is a DataError.
     if (
-        state in ("42703", "42501")
+        isinstance(error, ProgrammingError | DataError)
         or number in (1054, 1142, 1143)
         or said.startswith("no such column")
     ):
         return SourceUnfitError(
             f"the table {table.table} of {table.name} cannot be read",
             detail=said,
-            remedy="See that the columns' names are right, and that the user may SELECT.",
+            remedy="See that the columns' names and the events' types are right, and that the user"
+            " may SELECT.",
         )
     return SourceUnavailableError(f"the database of {table.name} does not answer", detail=said)
 
@@ -403,7 +424,7 @@ def _text(value: object) -> str:
 def _time(value: object) -> str | None:
     if isinstance(value, datetime):
         return value.isoformat() + ("Z" if value.tzinfo is None else "")
-    return None if value is None else str(value)
+    return None if value is None else _text(value)[:TIME_LIMIT]
 
 
 def _plain(value: object) -> object:

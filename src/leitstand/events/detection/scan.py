@@ -47,18 +47,24 @@ class Scan:
         """What this reading comes to; nothing is written."""
         if self.state.highest is None:
             return await self._begin(self.state.epoch, None)
-        reason = await self._why_reset(self.state.highest)
+        reason = await self._why_reset()
         if reason is not None:
             return await self._begin(self.state.epoch + 1, reason)
-        return await self._go_on(self.state.highest)
+        return await self._go_on()
 
     # -- a new beginning ----------------------------------------------------------------------
 
-    async def _why_reset(self, known: int) -> str | None:
-        """Why what is remembered of the source is of no use any more."""
+    async def _why_reset(self) -> str | None:
+        """Why what is remembered of the source is of no use any more.
+
+        What lies above the checkpoints has told nobody anything yet: it may go.
+        """
         if self.state.identity != self.table.identity:
             return "the configuration names another table"
-        highest = await self.reader.highest()
+        highest, known = (
+            await self.reader.highest(),
+            max(self.state.checkpoints.values(), default=0),
+        )
         if highest < known:
             return f"the highest row is {highest}, and has been {known}"
         mark = self.table.mark
@@ -101,7 +107,7 @@ class Scan:
 
     # -- going on -----------------------------------------------------------------------------
 
-    async def _go_on(self, known: int) -> Advance:
+    async def _go_on(self) -> Advance:
         progress = [
             Progress(
                 detector,
@@ -113,10 +119,13 @@ class Scan:
             if detector.event in self.state.checkpoints
         ]
         verdict = await self._look_into_gaps(progress)
-        highest = max(known, await self._read_on(progress))
+        seen = await self._read_on(progress)
         fresh = await self._first_time([p.detector.event for p in progress])
         rows = await self.reader.newest(PRINTS)
+        highest = max(seen, *(row.id for row in rows), *(p.checkpoint for p in progress), 0)
         limit = self.state.id_limit
+        if _is_near(highest, limit):  # or was: somebody may have widened the column
+            limit = await self.reader.id_limit()
         near = self._near_limit(highest, limit, warned=self.state.warned)
         expired = [
             expired_event(self.table.name, gap.first, gap.last, self._tenant)
@@ -127,7 +136,7 @@ class Scan:
             epoch=self.state.epoch,
             highest=highest,
             id_limit=limit,
-            warned=self.state.warned or bool(near),
+            warned=_is_near(highest, limit),
             prints={row.id: self.table.print_of(row) for row in rows},
             checkpoints={**{p.detector.event: p.checkpoint for p in progress}, **fresh[0]},
             gaps={**{p.detector.event: p.gaps for p in progress}, **fresh[1]},
