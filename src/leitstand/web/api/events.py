@@ -33,7 +33,7 @@ class EmittedEvent(BaseModel):
     name: str
     payload: dict[str, Any] = Field(default_factory=dict)
     tenant: str = Field("main", min_length=1)
-    message_id: str | None = Field(None, min_length=1, max_length=256)
+    message_id: str | None = Field(None, min_length=1, max_length=256, pattern=r"^[^\x00]+$")
 
 
 @router.get("", response_model=ItemsOf[EventShape])
