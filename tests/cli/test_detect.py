@@ -102,6 +102,12 @@ def test_a_wrong_name_is_told_wherever_somebody_looks(capsys: pytest.CaptureFixt
     assert states["shop"]["state"] == "new"
 
 
+def test_a_detector_without_a_database_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """It would be looked for where libpq finds one by default."""
+    Path("leitstand.toml").write_text("[[detector]]\n")
+    assert "detector[0].database_url: it is missing" in printed(capsys, "config", "check", code=1)
+
+
 def test_a_database_that_is_away_is_no_error_of_the_configuration(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -119,6 +125,7 @@ def test_a_database_that_is_away_is_no_error_of_the_configuration(
     [
         'profile = "table"',
         'table = "x"',
+        'name = "a b"',
         'profile = "table"\ntable = "x"\nevents = [{ event = "e", type = "t" }]',
     ],
 )

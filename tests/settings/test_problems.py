@@ -128,6 +128,13 @@ def test_no_secret_gets_into_an_error(problems: Problems) -> None:
     assert "hidden" not in repr(found)
 
 
+def test_a_name_that_is_none_says_what_one_has(problems: Problems) -> None:
+    assert problems('[[hook]]\nname = "a b"\n') == (
+        'leitstand.toml, line 2: hook[0].name = "a b": expected text (it has letters (a-z), digits'
+        " and . _ -, and begins with a letter or a digit)",
+    )
+
+
 def test_a_long_wrong_value_is_shortened(problems: Problems) -> None:
     (found,) = problems(LEITSTAND_LOG__LEVEL="x" * 1000)
     assert len(found) < 300

@@ -13,7 +13,13 @@ from leitstand.archive import Source
 from leitstand.errors import UsageError
 from leitstand.jobs import Trigger, TriggerType, build_schedule
 from leitstand.notifications import parse_notify_rules
-from leitstand.settings import DowntimeSettings, LoadedSettings, Settings, SettingsError
+from leitstand.settings import (
+    DetectorSettings,
+    DowntimeSettings,
+    LoadedSettings,
+    Settings,
+    SettingsError,
+)
 
 KeyCheck = tuple[str, Callable[[], object]]
 """A key, and what raises UsageError when its value cannot be used."""
@@ -51,6 +57,8 @@ def _checks(settings: Settings) -> Iterator[KeyCheck]:
     for index, contact in enumerate(settings.contact):
         yield f"contact[{index}].name", partial(_check_name, contact.name, names[:index])
         yield f"contact[{index}].url", partial(_check_given, contact.url.get_secret_value())
+    for index, detector in enumerate(settings.detector):
+        yield f"detector[{index}].database_url", partial(_check_given, _url_of(detector))
     rules: dict[str, int] = {}
     for index, entry in enumerate(settings.alert):
         yield f"alert[{index}]", partial(_check_rule, entry, index, rules)
@@ -90,6 +98,10 @@ def _check_rule(entry: Mapping[str, Any], index: int, known: dict[str, int]) -> 
             f"it has the name of alert[{first}], {name!r}",
             remedy="Give it a name of its own: one that is made of metric and filters is cut.",
         )
+
+
+def _url_of(detector: DetectorSettings) -> str:
+    return detector.database_url.get_secret_value()
 
 
 def _check_given(url: str) -> None:

@@ -153,6 +153,8 @@ def _example(path: KeyPath, field: FieldInfo | None, *, in_environment: bool) ->
     if field is None or isinstance(path[-1], int) or table_model(field) or is_list(field):
         return ""
     value = _example_value(field)
+    if value == "":  # no example of anything
+        return ""
     if in_environment:
         plain = str(value).lower() if isinstance(value, bool) else value
         return f"{PREFIX}{'__'.join(str(part).upper() for part in path)}={plain}"

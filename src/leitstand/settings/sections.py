@@ -1,6 +1,7 @@
 """The sections of the configuration: every setting's name, type, default and meaning."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -77,6 +78,26 @@ Kept = Annotated[int, AfterValidator(_not_negative)]
 
 Line = Annotated[str, AfterValidator(_one_line)]
 """Text that can be stored and shown anywhere: no control characters, no bytes that are no text."""
+
+
+def _named(pattern: str, signs: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if re.fullmatch(pattern, value) is None:
+            raise ValueError(
+                f"it has letters (a-z), digits and {signs}, and begins with a letter or a digit"
+            )
+        return value
+
+    return check
+
+
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+
+Name = Annotated[str, AfterValidator(_named(_NAME, ". _ -"))]
+NameOrNone = Annotated[str, AfterValidator(_named(f"({_NAME})?", ". _ -"))]
+NameOfEvent = Annotated[
+    str, AfterValidator(_named(r"[A-Za-z0-9][A-Za-z0-9:._/-]{0,199}", ": . _ / -"))
+]
 
 Cron = Annotated[str, Field(min_length=1)]
 """A cron expression; the scheduler checks it when the job is saved."""
@@ -383,7 +404,7 @@ class ScrubSettings(Section):
 class DetectedEvent(Section):
     """``[[detector.events]]``: which rows of a table of its own are events of which name."""
 
-    event: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9:._/-]{0,199}$")
+    event: NameOfEvent
     type: str = ""
     prefix: str = ""
     description: Line = ""
@@ -392,7 +413,7 @@ class DetectedEvent(Section):
 class DetectorSettings(Section):
     """``[[detector]]``: a log table to watch."""
 
-    name: str = Field("webtrees", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+    name: Name = "webtrees"
     profile: Literal["webtrees", "table"] = "webtrees"
     database_url: SecretUrl = SecretUrl("")
     table_prefix: str = ""
@@ -421,7 +442,7 @@ class DetectorSettings(Section):
 class HookSettings(Section):
     """``[[hook]]``: a name that other programs call when something happened."""
 
-    name: str = Field("", pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,99})?$")
+    name: NameOrNone = ""
     secret: SecretStr = SecretStr("")
     old_secret: SecretStr = SecretStr("")
     token: SecretStr = SecretStr("")
