@@ -75,6 +75,7 @@ async def test_an_event_is_emitted(web: Web) -> None:
     ("body", "status"),
     [
         ({}, 400),
+        ({"name": "x", "message_id": "a\0b"}, 400),
         ({"name": "two words"}, 400),
         ({"name": "e", "payload": []}, 400),
         ({"name": "e", "payloads": {}}, 400),
