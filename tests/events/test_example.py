@@ -1,7 +1,6 @@
 """examples/webtrees as it stands, but for places and ports: from failed logins to a mail."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,10 +37,7 @@ def webtrees(mariadb: MariaDb) -> Iterator[MariaDb]:
     mariadb.execute("DROP DATABASE webtrees; DROP USER leitstand_reader@'127.0.0.1'")
 
 
-async def test_failed_logins_are_a_mail(
-    webtrees: MariaDb, conninfo: str, short_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+async def test_failed_logins_are_a_mail(webtrees: MariaDb, conninfo: str, short_dir: Path) -> None:
     async with mail_server() as mails:
         write_configuration(short_dir, conninfo, webtrees.port, mails.port)
         place = Installation(short_dir, free_port())
@@ -83,6 +79,8 @@ def write_configuration(directory: Path, conninfo: str, mariadb: int, smtp: int)
     for there, here in (
         (":3306/", f":{mariadb}/"),
         ("/var/www/webtrees/data/offline.txt", f"{directory}/offline.txt"),
+        ("/opt/leitstand/.venv/bin", str(Path(sys.executable).parent)),
+        ("/etc/leitstand/leitstand.toml", f"{directory}/leitstand.toml"),
         ("/etc/leitstand/", f"{EXAMPLE}/"),
         ("/usr/local/bin/index-webtrees", str(index)),
     ):
