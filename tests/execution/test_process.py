@@ -156,6 +156,25 @@ async def test_what_ignores_sigterm_or_escapes_is_killed_after_the_grace() -> No
     assert 0.3 <= child.duration < 5
 
 
+async def test_what_is_killed_with_the_command_has_not_outlived_it() -> None:
+    """Each takes a moment to be gone, more so on a busy machine, and is the guard's child then."""
+    script = "trap '' TERM; for n in {1..150}; do sleep 1000 & done; echo $$; wait"
+    started = Started(bash(script, grace=0.1))
+    await started.pids(1)
+    started.handle.terminate()
+    child = await started.end()
+    assert (child.leftovers, child.escapees, child.unkillable) == (0, 0, 0)
+
+
+async def test_all_of_the_group_that_outlive_the_command_are_counted() -> None:
+    """Those, too, that become the guard's children only when their parents are killed."""
+    deep = "bash -c 'sleep 1000 & sleep 1000 & echo; wait'"
+    both = f"exec 3< <({deep} & exec {deep}); read -u 3; read -u 3; exit 3"
+    started = Started(bash(both, linger=0.1))
+    child = await started.end()
+    assert (child.exit_code, child.leftovers, child.escapees) == (3, 6, 0)
+
+
 async def test_a_second_cancellation_kills_at_once() -> None:
     """jobs case 58: no waiting for the grace when asked twice."""
     started = Started(bash("trap '' TERM" + ESCAPES, grace=60))

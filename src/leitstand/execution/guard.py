@@ -31,6 +31,9 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 """Both from linux/prctl.h."""
 
+PF_EXITING = 0x4
+"""From linux/sched.h: the process has begun to end, by itself or by a signal."""
+
 KILL_PATIENCE = 5.0
 """Seconds in which killed processes must be gone; one that waits for a dead disk never is."""
 
@@ -98,6 +101,7 @@ class Guard:
         self.timeout_at = now() + command.timeout
         self.renewed_until = float("inf")
         self.requests = b""
+        self.group_killed = False
         self.leftovers: set[int] = set()
         self.escapees: set[int] = set()
 
@@ -193,8 +197,8 @@ class Guard:
             if not send(-self.main, number):  # it has not called setsid yet
                 send(self.main, number)
             return
-        for pid, _ in own_children() if self.main else []:
-            send(pid, number)
+        for child in own_children(processes()) if self.main else []:
+            send(child.pid, number)
 
     def reap(self) -> bool:
         """Collect what has ended; False when there is no child left."""
@@ -228,24 +232,28 @@ class Guard:
                     os.read(wake, 4096)
                 else:
                     poll.unregister(fd)
-        return len(own_children()) if self.reap() else 0
+        return len(own_children(processes())) if self.reap() else 0
 
     def kill_once(self) -> None:
         """SIGKILL to the command, its group, and all that has become the guard's child.
 
-        None of these numbers can belong to a stranger: only the guard reaps its children, and a
-        group's number stays taken while one of them is in it.
+        Of the group only those that are there at the first call, the command itself being gone,
+        have outlived it; what is killed with it, or dies already, takes a moment to be gone. None
+        of these numbers can belong to a stranger: only the guard reaps its children, and a group's
+        number stays taken while one of them is in it.
         """
-        for pid, group in own_children():
-            if pid == self.main:
-                send(pid, _signal.SIGKILL)
-                send(-pid, _signal.SIGKILL)
-            elif group == self.main:
-                self.leftovers.add(pid)
-                send(-group, _signal.SIGKILL)
-            else:
-                self.escapees.add(pid)
-                send(pid, _signal.SIGKILL)
+        living = processes()
+        children = own_children(living)
+        if any(self.main in (child.pid, child.group) for child in children):
+            if self.status is not None and not self.group_killed:
+                group = (each for each in living if each.group == self.main)
+                self.leftovers.update(each.pid for each in group if not each.dying)
+            self.group_killed = True
+            send(-self.main, _signal.SIGKILL)
+        for child in children:
+            if self.main not in (child.pid, child.group) and not child.dying:
+                self.escapees.add(child.pid)
+            send(child.pid, _signal.SIGKILL)
 
     def report(self, status: int, unkillable: int) -> None:
         """Tell the server how it ended."""
@@ -271,29 +279,42 @@ def watch_children() -> int:
     return readable
 
 
-def own_children() -> list[tuple[int, int]]:
-    """Process id and group of each child of the guard that is alive.
+class Process:
+    """A process that has not ended; one that is ``dying`` will, whatever happens."""
+
+    def __init__(self, pid: int, parent: int, group: int, dying: bool) -> None:
+        self.pid = pid
+        self.parent = parent
+        self.group = group
+        self.dying = dying
+
+
+def processes() -> list[Process]:
+    """All that there are.
 
     By a walk through /proc: the kernel's own list of children is optional.
     """
+    found = (stat_of(name) for name in os.listdir("/proc") if name.isdigit())
+    return [process for process in found if process is not None]
+
+
+def own_children(living: list[Process]) -> list[Process]:
+    """Those of them that are children of the guard."""
     me = os.getpid()
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            state, parent, group = stat_of(name)
-            if parent == me and state not in (b"Z", b"X"):
-                found.append((int(name), group))
-    return found
+    return [process for process in living if process.parent == me]
 
 
-def stat_of(pid: str) -> tuple[bytes, int, int]:
-    """State, parent and group of a process (proc_pid_stat(5)); parent -1 when it is gone."""
+def stat_of(pid: str) -> Process | None:
+    """What proc_pid_stat(5) tells of a process; None when it has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as stat:
             fields = stat.read().rpartition(b")")[2].split()
     except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return b"X", -1, -1
-    return fields[0], int(fields[1]), int(fields[2])
+        return None
+    if fields[0] in (b"Z", b"X"):
+        return None
+    dying = bool(int(fields[6]) & PF_EXITING)
+    return Process(int(pid), int(fields[1]), int(fields[2]), dying)
 
 
 def send(pid: int, number: int) -> bool:
