@@ -9,6 +9,9 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
+CANCEL_AGAIN = 5.0
+"""Seconds after which a duty that goes on although it was cancelled is cancelled once more."""
+
 PAUSE = 5.0
 """Seconds between the failure of a duty and its new beginning."""
 
@@ -27,9 +30,20 @@ async def going_on(duties: Sequence[Duty], pause: float = PAUSE) -> AsyncIterato
     try:
         yield
     finally:
-        for task in tasks:
+        await _ended(tasks)
+
+
+async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel them until they have ended.
+
+    A loop that goes on after failures may take a cancellation for one of them: what the tidying-up
+    raises hides it. To wait for such a loop would be to wait for ever.
+    """
+    left = set(tasks)
+    while left:
+        for task in left:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        _, left = await asyncio.wait(left, timeout=CANCEL_AGAIN)
 
 
 async def _again_and_again(duty: Duty, pause: float) -> None:

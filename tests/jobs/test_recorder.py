@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, cast
 
+from leitstand.duties import going_on
 from leitstand.execution import Isolation, Lease, Params, Reporter, Result, RunFacts
 from leitstand.jobs import EndedRun, Queue, RunStatus
 from leitstand.jobs.finished_run import FinishedRun
@@ -29,6 +30,20 @@ async def test_results_that_can_be_written_nowhere_are_counted(
     for run in (1, 2):
         recorder.add(succeeded(Lease(run, 1)))
     assert await recorder.settle(0.01) == 2
+
+
+async def test_a_fault_in_who_is_told_does_not_hold_up_the_end(
+    scene: Scene, tmp_path: Path
+) -> None:
+    """All is written: the server that ends waits for nothing."""
+
+    def fail(finished: FinishedRun, written: bool) -> None:
+        raise KeyError(finished.lease.run_id)
+
+    recorder = Recorder(scene.queue, Spool(tmp_path), fail)
+    async with asyncio.timeout(10), going_on([recorder.run], pause=0.01):
+        recorder.add(succeeded(Lease(1, 1)))
+        assert await recorder.settle(60) == 0
 
 
 class Unstorable:

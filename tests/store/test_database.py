@@ -55,6 +55,26 @@ async def test_a_failed_transaction_leaves_nothing_and_a_sound_connection(single
     assert await backend_pid(single) == before
 
 
+async def test_who_is_cancelled_while_a_connection_comes_is_cancelled(single: Database) -> None:
+    """Whichever step of the handing over it meets; a duty or a run would have gone on for ever."""
+
+    async def work() -> None:
+        async with single.connection():
+            await asyncio.Event().wait()
+
+    for steps in range(30):
+        async with asyncio.timeout(5):
+            async with single.connection():
+                waits = asyncio.create_task(work())
+                await asyncio.sleep(0.01)  # until it has come to wait; else it is cancelled sooner
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            waits.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waits
+    assert await timeout_setting(single) == "2s"
+
+
 async def test_a_slow_statement_ends_at_the_deadline(single: Database) -> None:
     started = time.monotonic()
     with pytest.raises(DatabaseUnavailableError):

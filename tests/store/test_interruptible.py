@@ -36,6 +36,26 @@ async def test_a_cancellation_ends_it_and_waits_until_it_has_cleaned_up() -> Non
     assert told == ["GIVEN_UP"]
 
 
+async def test_a_further_cancellation_does_not_leave_the_thread_behind() -> None:
+    began, may_end, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        began.set()
+        may_end.wait()
+        ended.set()
+
+    task = asyncio.create_task(in_thread(work))
+    await asyncio.to_thread(began.wait)
+    for _ in range(2):
+        task.cancel()
+        await asyncio.wait([task], timeout=0.01)
+    assert not task.done()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+
+
 async def test_giving_one_up_leaves_others_alone() -> None:
     began = threading.Event()
 

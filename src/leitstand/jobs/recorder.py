@@ -46,8 +46,9 @@ class Recorder:
         self._wake.set()
 
     async def run(self) -> None:
-        """Write until cancelled."""
+        """Write until cancelled; begins with what an attempt before this one has left."""
         pause = 0.1
+        self._wake.set()
         while True:
             await self._wake.wait()
             self._wake.clear()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -79,7 +79,7 @@ class Database:
         try:
             async with (
                 asyncio.timeout_at(until + GRACE),
-                self._pool.connection(limit) as connection,
+                _no_cancellation_lost(self._pool.connection(limit)) as connection,
                 _cut_off_at(until, connection),
                 self._statement_timeout(connection, limit),
                 _closed_if_broken(connection),
@@ -148,6 +148,23 @@ class Database:
         await connection.execute(
             sql.SQL("SET idle_in_transaction_session_timeout = {}").format(timeout)
         )
+
+
+@asynccontextmanager
+async def _no_cancellation_lost(
+    pooled: AbstractAsyncContextManager[Connection],
+) -> AsyncIterator[Connection]:
+    """Enter ``pooled``; CancelledError also when the connection comes at the same moment.
+
+    The pool waits by ``asyncio.wait_for``, which before Python 3.12 takes no notice of a
+    cancellation then: whoever was to end would go on for as long as it likes.
+    """
+    task = asyncio.current_task()
+    before = task.cancelling() if task is not None else 0
+    async with pooled as connection:
+        if task is not None and task.cancelling() > before:
+            raise asyncio.CancelledError
+        yield connection
 
 
 BROKEN = (

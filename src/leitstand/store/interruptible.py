@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
@@ -44,7 +45,14 @@ async def in_thread(work: Callable[[], Answer]) -> Answer:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         stop.set()
-        await asyncio.wait([running])
-        if not running.cancelled():
-            running.exception()  # seen; the cancellation matters more
+        await _end_of(running)
         raise
+
+
+async def _end_of(running: "asyncio.Future[Answer]") -> None:
+    """Wait until the thread is done, however often that is cancelled."""
+    while not running.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([running])
+    if not running.cancelled():
+        running.exception()  # seen; the cancellation matters more
