@@ -64,6 +64,8 @@ class ServerProcess:
         self._process.terminate()
         try:
             self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it did not end:\n{self._log.read_text()[-4000:]}") from None
         finally:
             self._process.kill()
 

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,6 @@ NURSERY.set_forkserver_preload(["tests.jobs.server_process", "tests.agents.agent
 class AgentProcess(ChildProcess):
     """One agent."""
 
-    process: ForkServerProcess
-    log: Path
     name: str
 
     async def connected(self) -> str:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,11 @@ class Installation:
 
     directory: Path
     port: int
+
+    @property
+    def log(self) -> Path:
+        """What its control servers say."""
+        return self.directory / "serve.log"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -83,7 +88,7 @@ class Installation:
     def starting(self) -> Iterator["subprocess.Popen[str]"]:
         """The process of a control server, from its beginning until the block ends."""
         with (
-            (self.directory / "serve.log").open("ab") as log,
+            self.log.open("ab") as log,
             subprocess.Popen(
                 [SCRIPT, "serve"],
                 cwd=self.directory,
@@ -97,7 +102,24 @@ class Installation:
                 yield process
             finally:
                 process.send_signal(signal.SIGTERM)
-                process.wait(60)
+                self.wait_for_end(process)
+
+    def wait_for_end(self, process: "subprocess.Popen[str]", patience: float = 60.0) -> None:
+        """Wait until a control server has ended; one that does not says why."""
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(patience)
+        assert process.returncode is not None, self.last_words()
+
+    def must_end(
+        self, process: "subprocess.Popen[str]", status: int = 0, patience: float = 60.0
+    ) -> None:
+        """Wait until a control server has ended with this exit status; another one is explained."""
+        self.wait_for_end(process, patience)
+        assert process.returncode == status, self.last_words()
+
+    def last_words(self) -> str:
+        """The end of what its control servers said."""
+        return self.log.read_text()[-6000:]
 
     @contextmanager
     def serving(self) -> Iterator["Serving"]:

@@ -16,7 +16,7 @@ def test_starts_and_ends(short_dir: Path) -> None:
     asyncio.run(save_nap(place))
     with place.serving() as server:
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(60) == 0
+        place.must_end(server.process)
     began = time.monotonic()
     with place.serving() as server:
         assert server.ready.startswith("Leitstand is ready: ")
@@ -25,7 +25,7 @@ def test_starts_and_ends(short_dir: Path) -> None:
         place.wait_for(lambda: "going" in place.run("run", "logs", number).out)
         server.process.send_signal(signal.SIGTERM)
         server.process.send_signal(signal.SIGINT)
-        server.process.wait(60)
+        place.wait_for_end(server.process)
     assert place.json("run", "show", number)["finished_at"] is not None
     wrong = place.run("doctor", "--json")
     assert wrong.code == 1

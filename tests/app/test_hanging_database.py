@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.installation import Installation, Serving, free_port
+from tests.app.installation import Installation, free_port
 from tests.store.embedded_scene import cluster_below, hanging, stop_leftover, wait_until
 
 GRACE = 4.0
@@ -62,7 +63,7 @@ def test_it_lives_on_and_recovers(place: Installation) -> None:
         assert place.json("run", "show", run)["status"] == "running"
         place.json("run", "cancel", run)
         place.wait_for(lambda: place.json("run", "show", run)["status"] == "cancelled", 30)
-        assert end(server) == (0, True)
+        end_in_time(place, server.process)
 
 
 def test_it_ends_in_time_and_the_next_start_makes_up_for_it(place: Installation) -> None:
@@ -71,19 +72,16 @@ def test_it_ends_in_time_and_the_next_start_makes_up_for_it(place: Installation)
         run = start_nap(place)
         cluster = cluster_below(place.directory / "var")
         with hanging(cluster):
-            assert end(server) == (1, True)
+            end_in_time(place, server.process, 1)
             assert len(list((place.directory / "var/spool").glob("*.json"))) == 1
             with place.starting() as second:
                 wait_until(lambda: catches_sigterm(second.pid))
-                second.send_signal(signal.SIGTERM)
-                began = time.monotonic()
-                assert second.wait(30) == 0
-                assert time.monotonic() - began < GRACE + 5
+                end_in_time(place, second)
         wait_until(lambda: cluster.running_pid() is None)  # it had been told to stop
     assert "does not stop; it hangs" in (place.directory / "serve.log").read_text()
     with place.serving() as third:
         place.wait_for(lambda: place.json("run", "show", run)["status"] == "cancelled", 30)
-        assert end(third) == (0, True)
+        end_in_time(place, third.process)
 
 
 def test_a_database_that_swallows_everything(place: Installation) -> None:
@@ -96,10 +94,7 @@ def test_a_database_that_swallows_everything(place: Installation) -> None:
         with place.starting() as server, ThreadPoolExecutor() as pool:
             asked = [pool.submit(timed, place, *c.split()) for c in ("job list", "doctor")]
             wait_until(lambda: catches_sigterm(server.pid))
-            server.send_signal(signal.SIGTERM)
-            began = time.monotonic()
-            assert server.wait(30) == 0
-            assert time.monotonic() - began < GRACE + 5
+            end_in_time(place, server)
     for future in asked:
         code, said, seconds = future.result()
         assert (code, seconds < 20) == (1, True), (said, seconds)
@@ -113,11 +108,12 @@ def start_nap(place: Installation) -> str:
     return run
 
 
-def end(server: Serving) -> tuple[int, bool]:
-    """Send SIGTERM; the exit status, and whether it came in time."""
+def end_in_time(place: Installation, server: "subprocess.Popen[str]", status: int = 0) -> None:
+    """Send SIGTERM; the server ends with this exit status soon after its grace, if not before."""
     began = time.monotonic()
-    server.process.send_signal(signal.SIGTERM)
-    return server.process.wait(60), time.monotonic() - began < GRACE + 5
+    server.send_signal(signal.SIGTERM)
+    place.must_end(server, status)
+    assert time.monotonic() - began < GRACE + 5, place.last_words()
 
 
 def timed(place: Installation, *command: str) -> tuple[int, str, float]:

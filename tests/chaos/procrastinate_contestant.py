@@ -52,7 +52,7 @@ class ProcrastinateContestant:
         process: ForkServerProcess = NURSERY.Process(target=main, args=(config, log, theirs))
         await asyncio.to_thread(process.start)
         theirs.close()
-        server = ServerProcess(process, news, log)
+        server = ServerProcess(process, log, news)
         self._hired.append(server)
         return server
 

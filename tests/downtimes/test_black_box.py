@@ -166,7 +166,7 @@ def test_it_ends_while_the_database_is_away(
             life.goes_on(START)
             place.wait_for(lambda: "downtimes: trying again" in log_of(place))
             server.process.terminate()
-            assert server.process.wait(20) == 0
+            place.must_end(server.process, patience=20)
     with place.starting() as again:
         assert again.stdout is not None
         assert again.stdout.readline()

@@ -24,9 +24,10 @@ NURSERY.set_forkserver_preload(["tests.jobs.server_process"])
 
 @dataclass
 class ChildProcess:
-    """A process that a test may stop and kill."""
+    """A process that a test may stop and kill; ``log`` gets what it says."""
 
     process: ForkServerProcess
+    log: Path
 
     def signal(self, number: int) -> None:
         """Send a signal to the process itself."""
@@ -39,9 +40,12 @@ class ChildProcess:
         await self._gone(10)
 
     async def stopped(self, patience: float = 20.0) -> int:
-        """SIGTERM; its exit status."""
+        """SIGTERM; its exit status. What it said about another one than 0 is shown by pytest."""
         self.process.terminate()
-        return await self._gone(patience)
+        status = await self._gone(patience)
+        if status != 0:
+            print(self.log.read_text()[-4000:])
+        return status
 
     async def ended(self) -> None:
         """Kill it if it still runs, and let go of it."""
@@ -52,7 +56,7 @@ class ChildProcess:
 
     async def _gone(self, patience: float) -> int:
         await asyncio.to_thread(self.process.join, patience)
-        assert self.process.exitcode is not None, "it did not end in time"
+        assert self.process.exitcode is not None, self.log.read_text()[-4000:]
         return self.process.exitcode
 
 
@@ -60,9 +64,7 @@ class ChildProcess:
 class ServerProcess(ChildProcess):
     """One control server."""
 
-    process: ForkServerProcess
     news: Connection
-    log: Path
     instance: str = ""
 
     async def registered(self) -> "ServerProcess":
@@ -111,7 +113,7 @@ class Servers:
         process = NURSERY.Process(target=main, args=(config, log, theirs))
         await asyncio.to_thread(process.start)
         theirs.close()
-        server = ServerProcess(process, news, log)
+        server = ServerProcess(process, log, news)
         self.started.append(server)
         return server
 
