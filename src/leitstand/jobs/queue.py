@@ -6,7 +6,7 @@ token is no longer the current one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -19,8 +19,8 @@ from leitstand.execution import Lease
 from leitstand.jobs.dependencies import DependencyOutcome
 from leitstand.jobs.finished_run import FinishedRun
 from leitstand.jobs.further_attempts import queue_further
-from leitstand.jobs.job import Job
 from leitstand.jobs.job_ledger import no_such_job
+from leitstand.jobs.occurrence import Occurrence, Slot
 from leitstand.jobs.outcome_watcher import EndedRun, OutcomeWatcher, inform
 from leitstand.jobs.run import Run, StartedRun
 from leitstand.jobs.run_change import RunChange, Tell, tell_nobody
@@ -84,32 +84,21 @@ class Queue:
     # -- creating -----------------------------------------------------------------------------
 
     async def create_scheduled(
-        self, connection: Connection, job: Job, planned: datetime, not_before: datetime
-    ) -> int | None:
-        """Queue the run of one occurrence in the caller's transaction.
+        self, connection: Connection, occurrences: Sequence[Occurrence]
+    ) -> set[Slot]:
+        """Queue the runs of occurrences in the caller's transaction; returns whose were queued.
 
-        Returns its id, or None when the occurrence has its run already, or another run of an
-        exclusive job is waiting.
+        An occurrence that has its run already gets none, nor does one of an exclusive job of which
+        another run is waiting, also one of those that come before it here.
         """
-        document = {
-            "job_id": job.id,
-            "job": job.name,
-            "kind": job.kind,
-            "exclusive": job.exclusive,
-            "scheduled_at": planned,
-            "not_before": not_before,
-            "priority": job.priority,
-            "group_name": job.group,
-            "runs_on": list(job.runs_on) or None,
-        }
-        rows = queries.create_scheduled_runs(connection, runs=to_jsonb([document]))
-        created: list[int] = [row["id"] async for row in rows]
-        if not created:
-            return None
-        if job.runs_on:
+        documents = [occurrence.as_document() for occurrence in occurrences]
+        rows = queries.create_scheduled_runs(connection, runs=to_jsonb(documents))
+        created = [row async for row in rows]
+        for row in created:
+            self.tell(RunChange.of(row, RunStatus.QUEUED))
+        if any(row["runs_on"] for row in created):
             await queries.notify_tasks(connection)
-        self.tell(RunChange(created[0], job.name, job.kind, 1, RunStatus.QUEUED))
-        return created[0]
+        return {(row["job_id"], row["scheduled_at"].astimezone(UTC)) for row in created}
 
     async def request(self, job: str, user: str | None = None, by: str = "user") -> Run:
         """Queue a run of the job now and wake the servers; consumes no occurrence.

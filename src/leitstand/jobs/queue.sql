@@ -27,7 +27,7 @@ FROM jsonb_to_recordset(:runs) AS n (
     runs_on text[]
 )
 ON CONFLICT DO NOTHING
-RETURNING id, job_id, scheduled_at;
+RETURNING id, job_id, job, kind, attempt, scheduled_at, runs_on;
 
 -- name: notify_tasks^
 -- Servers that agents are waiting at need not find the run by their next pass.
