@@ -53,7 +53,7 @@ async def test_a_disabled_job_runs_on_request_with_all_its_attempts(scene: Scene
         first = await scene.ended(await scene.queue.request("job", user="anna"))
         third = await scene.ended(first.id + 2)
     assert (third.attempt, third.trigger_by, third.trigger_user) == (3, "retry", "anna")
-    assert third.no_retry_reason == "attempt 3 of 3 failed, none is left"
+    assert third.no_retry_reason == "3 of 3 attempts failed, none is left"
 
 
 async def test_each_that_gets_none_says_so_however_the_others_fare(scene: Scene) -> None:

@@ -53,7 +53,7 @@ def test_back_off_grows_up_to_its_cap(attempt: int, policy: RetryPolicy) -> None
 def test_the_default_is_three_attempts_a_minute_and_two_apart() -> None:
     delays = [decide(n, TRANSIENT, RetryPolicy(), 0.0) for n in (1, 2, 3)]
     assert [(d.retry, d.delay) for d in delays] == [(True, 60), (True, 120), (False, 0)]
-    assert delays[2].reason == "attempt 3 of 3 failed, none is left"
+    assert delays[2].reason == "3 of 3 attempts failed, none is left"
 
 
 def test_runs_that_failed_together_come_back_apart() -> None:

@@ -4,8 +4,8 @@
 -- nor for a run that somebody wanted to end. That of a job which runs in windows only leaves a pass
 -- the time to look whether one is open (look_again_within in event_runs.sql).
 INSERT INTO runs (
-    job_id, job, kind, exclusive, attempt, correlation_id, trigger_by, trigger_user, event,
-    scheduled_at, not_before, priority, group_name, runs_on, avoids
+    job_id, job, kind, exclusive, attempt, failures_before, correlation_id, trigger_by,
+    trigger_user, event, scheduled_at, not_before, priority, group_name, runs_on, avoids
 )
 SELECT
     r.job_id,
@@ -13,6 +13,7 @@ SELECT
     j.kind,
     j.overlap <> 'allow',
     r.attempt + 1,
+    r.failures_before + (r.status = 'failed')::integer,
     r.correlation_id,
     'retry',
     r.trigger_user,

@@ -41,6 +41,7 @@ class StaleRun:
     """A running run whose owner has been silent too long, locked for this transaction."""
 
     run: Run
+    failures_before: int
     max_attempts: int
     backoff: float
 
@@ -168,7 +169,12 @@ class Queue:
         """Lock runs without a heartbeat for ``stale_after`` seconds, by the database's clock."""
         rows = queries.stale_runs(connection, stale=stale_after, of_agents=of_agents)
         return [
-            StaleRun(Run.from_row(row), row["job_max_attempts"], row["job_backoff"])
+            StaleRun(
+                Run.from_row(row),
+                row["failures_before"],
+                row["job_max_attempts"],
+                row["job_backoff"],
+            )
             async for row in rows
         ]
 

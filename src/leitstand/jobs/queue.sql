@@ -199,6 +199,7 @@ RETURNING
     r.job,
     r.kind,
     r.attempt,
+    r.failures_before,
     r.priority,
     r.correlation_id,
     r.scheduled_at,
@@ -357,8 +358,8 @@ FROM asked;
 -- job is now, with which it will be started.
 WITH again AS (
     INSERT INTO runs (
-        job_id, job, kind, exclusive, attempt, correlation_id, trigger_by, trigger_user, event,
-        scheduled_at, priority, group_name, runs_on
+        job_id, job, kind, exclusive, attempt, failures_before, correlation_id, trigger_by,
+        trigger_user, event, scheduled_at, priority, group_name, runs_on
     )
     SELECT
         r.job_id,
@@ -366,6 +367,7 @@ WITH again AS (
         j.kind,
         j.overlap <> 'allow',
         newest.attempt + 1,
+        newest.failures,
         r.correlation_id,
         'user',
         :who,
@@ -377,7 +379,13 @@ WITH again AS (
     FROM runs AS r
     INNER JOIN jobs AS j ON r.job_id = j.id
     CROSS JOIN LATERAL (
-        SELECT greatest(r.attempt, max(n.attempt)) AS attempt FROM runs AS n
+        SELECT
+            greatest(r.attempt, max(n.attempt)) AS attempt,
+            greatest(
+                r.failures_before + (r.status = 'failed')::integer,
+                max(n.failures_before + (n.status = 'failed')::integer)
+            ) AS failures
+        FROM runs AS n
         WHERE n.correlation_id = r.correlation_id AND n.attempt > 1
     ) AS newest
     WHERE

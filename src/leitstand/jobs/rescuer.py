@@ -72,7 +72,7 @@ def ended_by_silence(stale: StaleRun, jitter: float) -> FinishedRun:
     message = f"{owner} was lost while it ran this"
     outcome = Outcome(RunStatus.FAILED, "LEASE_EXPIRED", message, FailureClass.TRANSIENT)
     policy = RetryPolicy(max_attempts=stale.max_attempts, base=stale.backoff)
-    decision = decide(run.attempt, FailureClass.TRANSIENT, policy, jitter)
+    decision = decide(stale.failures_before + 1, FailureClass.TRANSIENT, policy, jitter)
     return FinishedRun(
         lease,
         outcome,

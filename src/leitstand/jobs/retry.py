@@ -10,8 +10,9 @@ from leitstand.errors import FailureClass
 class RetryPolicy:
     """How often and how soon; times in seconds.
 
-    Attempt n + 1 follows attempt n after ``base`` x ``factor`` to the power n - 1, at most ``cap``
-    (but never less than ``base``), plus up to ``spread`` times as much again.
+    ``max_attempts`` may fail. After failure n the next follows after ``base`` x ``factor`` to the
+    power n - 1, at most ``cap`` (but never less than ``base``), plus up to ``spread`` times as much
+    again.
     """
 
     max_attempts: int = 3
@@ -31,32 +32,33 @@ class RetryDecision:
 
 
 def decide(
-    attempt: int, failure_class: FailureClass, policy: RetryPolicy, jitter: float
+    failures: int, failure_class: FailureClass, policy: RetryPolicy, jitter: float
 ) -> RetryDecision:
-    """What follows attempt number ``attempt`` (from 1) that has just failed.
+    """What follows an attempt that has just failed, with which ``failures`` (from 1) have.
 
-    ``jitter`` is 0 to 1 and only ever adds to the delay: runs that failed together come back
-    apart, and none of them before its delay is over.
+    An attempt that was stopped counts for nothing here: nothing of it failed. ``jitter`` is 0 to 1
+    and only ever adds to the delay: runs that failed together come back apart, and none of them
+    before its delay is over.
     """
     if failure_class is FailureClass.PERMANENT:
         return RetryDecision(False, 0.0, "the failure is permanent: trying again cannot help")
-    if attempt >= policy.max_attempts:
+    if failures >= policy.max_attempts:
         return RetryDecision(
-            False, 0.0, f"attempt {attempt} of {policy.max_attempts} failed, none is left"
+            False, 0.0, f"{failures} of {policy.max_attempts} attempts failed, none is left"
         )
-    delay = back_off(attempt, policy) * (1 + policy.spread * jitter)
+    delay = back_off(failures, policy) * (1 + policy.spread * jitter)
     return RetryDecision(
         True,
         delay,
-        f"attempt {attempt} of {policy.max_attempts} failed for a reason that may pass; "
-        f"the next follows in {format_duration(delay)}",
+        f"{failures} of {policy.max_attempts} attempts failed, this one for a reason that may "
+        f"pass; the next follows in {format_duration(delay)}",
     )
 
 
-def back_off(attempt: int, policy: RetryPolicy) -> float:
-    """Seconds at least between attempt number ``attempt`` and the next one."""
+def back_off(failures: int, policy: RetryPolicy) -> float:
+    """Seconds at least from failure number ``failures`` to the next attempt."""
     try:
-        delay = policy.base * policy.factor ** (attempt - 1)
+        delay = policy.base * policy.factor ** (failures - 1)
     except OverflowError:
         delay = policy.cap
     return max(policy.base, min(policy.cap, delay))

@@ -116,6 +116,7 @@ class StartedRun:
     job: str
     kind: str
     attempt: int
+    failures_before: int
     priority: int
     correlation_id: UUID
     scheduled_at: datetime
@@ -141,6 +142,7 @@ class StartedRun:
             job=row["job"],
             kind=row["kind"],
             attempt=row["attempt"],
+            failures_before=row["failures_before"],
             priority=row["priority"],
             correlation_id=row["correlation_id"],
             scheduled_at=row["scheduled_at"],

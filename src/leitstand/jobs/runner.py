@@ -164,7 +164,7 @@ def _with_retry(finished: FinishedRun, started: StartedRun, jitter: float) -> Fi
         return replace(finished, no_retry_reason="the job no longer exists")
     policy = RetryPolicy(max_attempts=started.max_attempts, base=started.backoff)
     failure_class = finished.outcome.failure_class or FailureClass.PERMANENT
-    decision = decide(started.attempt, failure_class, policy, jitter)
+    decision = decide(started.failures_before + 1, failure_class, policy, jitter)
     if decision.retry:
         return replace(finished, retry_delay=decision.delay)
     log.info("no retry", run=started.lease.run_id, job=started.job, reason=decision.reason)

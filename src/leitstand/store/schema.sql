@@ -630,6 +630,7 @@ CREATE TABLE public.runs (
     result jsonb,
     runs_on text[],
     avoids text,
+    failures_before integer DEFAULT 0 NOT NULL,
     CONSTRAINT runs_check CHECK (((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL))),
     CONSTRAINT runs_check1 CHECK (((status <> 'running'::text) OR ((owner IS NOT NULL) AND (fencing_token IS NOT NULL)))),
     CONSTRAINT runs_failure_class_check CHECK ((failure_class = ANY (ARRAY['transient'::text, 'permanent'::text]))),
