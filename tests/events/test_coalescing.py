@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leitstand.events import Event, EventState, Gathered, run_event
+from leitstand.events import Event, EventState, Gathered, added_since, run_event
 from leitstand.events.coalescing import LIST_LIMIT, LISTED
 
 START = datetime(2026, 12, 2, tzinfo=UTC)
@@ -56,3 +56,31 @@ def test_a_list_of_large_events_is_cut_from_its_old_end() -> None:
 def test_what_a_job_listened_to_before_does_not_count() -> None:
     before = run_event(gathered(event(1, "other")))
     assert run_event(gathered(event(2)), before)["count"] == 1
+
+
+numbers = st.sets(st.integers(1, 500), min_size=1, max_size=40)
+
+
+@given(numbers, numbers)
+def test_what_was_added_is_what_is_there_without_what_it_began_with(
+    first: set[int], later: set[int]
+) -> None:
+    before = run_event(gathered(*map(event, sorted(first))))
+    assert added_since(before, before) is None
+    if added := sorted(later - first):
+        both = run_event(gathered(*map(event, added)), before)
+        found = added_since(both, before)
+        assert found is not None
+        assert found["count"] == (both["count"] if found == both else len(added))
+        seen = [each["id"] for each in both["events"] if each["id"] in added]
+        assert [each["id"] for each in found["events"]] == (
+            seen or [e["id"] for e in both["events"]]
+        )
+        assert found["id"] == found["events"][-1]["id"]
+
+
+def test_all_was_added_to_a_run_that_nothing_is_known_of() -> None:
+    """It has no attempt before it, or that one heard something else."""
+    now = run_event(gathered(event(2), event(3)))
+    assert added_since(now, None) == now
+    assert added_since(now, run_event(gathered(event(1, "other")))) == now

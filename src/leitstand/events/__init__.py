@@ -1,7 +1,7 @@
 """Events: what happened, where it is announced, and how many become one."""
 
 from leitstand.events.catalogue import OF_A_RULE, Catalogue, CatalogueEntry
-from leitstand.events.coalescing import Gathered, joined, run_event
+from leitstand.events.coalescing import Gathered, added_since, joined, run_event
 from leitstand.events.event import Event, EventState, NewEvent
 from leitstand.events.event_name import EventName
 from leitstand.events.queue import (
@@ -28,6 +28,7 @@ __all__ = [
     "NewEvent",
     "PayloadTooLongError",
     "Waiting",
+    "added_since",
     "joined",
     "outcome_entries",
     "outcome_event",

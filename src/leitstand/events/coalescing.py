@@ -62,6 +62,33 @@ def joined(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> dict[s
     }
 
 
+def added_since(
+    event: Mapping[str, Any], before: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """What a run's event got beside ``before``, with which it began; None: nothing.
+
+    Of more events than a run lists, the times are those of the listed ones.
+    """
+    if before is None or before["name"] != event["name"]:
+        return dict(event)
+    known = {each["id"] for each in before["events"]}
+    listed = [each for each in event["events"] if each["id"] not in known]
+    count = max(len(listed), event["count"] - before["count"])
+    if count <= 0:
+        return None
+    if not listed:  # what was added is older than all that is listed
+        return dict(event)
+    times = sorted((each["occurred_at"] for each in listed), key=datetime.fromisoformat)
+    return {
+        **listed[-1],
+        "name": event["name"],
+        "count": count,
+        "first_at": times[0],
+        "last_at": times[-1],
+        "events": listed,
+    }
+
+
 def _listed(event: Event) -> dict[str, Any]:
     return {
         "id": event.id,

@@ -9,6 +9,7 @@ from leitstand.events import Event, EventQueue, EventState, Gathered, Waiting, r
 from leitstand.jobs.event_runs import EventRuns, HeldBack
 from leitstand.jobs.job import Deliver, Job
 from leitstand.jobs.job_ledger import JobLedger
+from leitstand.jobs.waiting_run import SOON
 from leitstand.jobs.window import Window
 from leitstand.jobs.window_rule import next_allowed, waits_in_vain
 from leitstand.jobs.window_source import WindowSource
@@ -19,10 +20,6 @@ BATCH = 5_000
 
 MOVED_AT_ONCE = 500
 """Runs that wait for a window and are looked at again in one pass."""
-
-SOON = 30.0
-"""Seconds before its start from which on a run of a job that runs in windows only is looked at:
-once it may start, any server may do so. Also in ``further_attempts.sql``."""
 
 LOOK_EACH = timedelta(minutes=1)
 """How long such a run is held back at a time, so that a window which is new meanwhile counts."""

@@ -1,14 +1,12 @@
 """What follows runs that failed: a further attempt, or their events go to the run that waits."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 from uuid import UUID
 
-from leitstand.events import joined
 from leitstand.jobs.run_change import RunChange, Tell
 from leitstand.jobs.run_status import RunStatus
-from leitstand.jobs.waiting_run import give_to_waiting
+from leitstand.jobs.waiting_run import SOON, give_to_waiting, together_with
 from leitstand.store.database import Connection, load_queries
 
 queries = load_queries(__file__)
@@ -26,7 +24,7 @@ async def queue_further(connection: Connection, ids: Sequence[int], tell: Tell) 
     left = list(ids)
     complete = True
     while left:
-        rows = [row async for row in queries.queue_further(connection, ids=left)]
+        rows = [row async for row in queries.queue_further(connection, ids=left, soon=SOON)]
         for row in rows:
             tell(RunChange.of(row, RunStatus.QUEUED))
             going_on.add(row["correlation_id"])
@@ -48,14 +46,9 @@ async def _handed_on(connection: Connection, run: Mapping[str, Any]) -> bool:
         await queries.set_apart_again(connection, job_id=run["job_id"], events=events)
         reason = "another run of the job is waiting already; the event has its own after that"
     else:
-        waiting = await give_to_waiting(connection, run["job_id"], partial(_with, run["event"]))
+        waiting = await give_to_waiting(connection, run["job_id"], together_with(run["event"]))
         if waiting is None:
             return False
         reason = f"run {waiting} of the job is waiting already, and has been given the events"
     await queries.mark_handed_on(connection, id=run["id"], reason=reason)
     return True
-
-
-def _with(events: Mapping[str, Any], waiting: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The event of a run that waits, with those of the run that failed."""
-    return events if waiting is None else joined(events, waiting)

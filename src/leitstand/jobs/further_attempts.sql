@@ -2,7 +2,7 @@
 -- The further attempts of runs that have just failed, as their jobs are now. There is none for a
 -- job that was deleted; nor for one that is disabled, unless somebody asked for the first attempt;
 -- nor for a run that somebody wanted to end. That of a job which runs in windows only leaves a pass
--- the time to look whether one is open (look_again_within in event_runs.sql).
+-- the time to look whether one is open (:soon, as in look_again_within of event_runs.sql).
 INSERT INTO runs (
     job_id, job, kind, exclusive, attempt, failures_before, correlation_id, trigger_by,
     trigger_user, event, scheduled_at, not_before, priority, group_name, runs_on, avoids
@@ -21,7 +21,7 @@ SELECT
     r.scheduled_at,
     CASE
         WHEN j.window_policy = 'only' AND r.trigger_by <> 'user' AND r.trigger_user IS NULL
-            THEN greatest(r.next_attempt_at, clock_timestamp() + interval '30 seconds')
+            THEN greatest(r.next_attempt_at, clock_timestamp() + make_interval(secs => :soon))
         ELSE r.next_attempt_at
     END,
     j.priority,

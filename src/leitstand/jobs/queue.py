@@ -25,6 +25,7 @@ from leitstand.jobs.outcome_watcher import EndedRun, OutcomeWatcher, inform
 from leitstand.jobs.run import Run, StartedRun
 from leitstand.jobs.run_change import RunChange, Tell, tell_nobody
 from leitstand.jobs.run_status import RunStatus
+from leitstand.jobs.waiting_run import cancel_waiting
 from leitstand.store.database import Connection, Database, load_queries
 from leitstand.store.jsonb import to_jsonb
 
@@ -280,11 +281,12 @@ class Queue:
     async def cancel(self, run_id: int, user: str | None = None) -> Run:
         """Cancel a queued run at once, or ask the owner of a running one to stop it.
 
+        Events that a queued one was given beside those it was queued for have another run.
         The request is accepted also when the owner is dead: the run then ends as cancelled when
         its lease is released. Raises ConflictError for a final run.
         """
         async with self._database.transaction() as connection:
-            row = await queries.cancel_queued(connection, id=run_id, who=user)
+            row = await cancel_waiting(connection, run_id, user, self.tell)
             asked = row or await queries.request_cancel(connection, id=run_id, who=user)
             if row is not None:
                 await connection.execute(queries.wake_for_next_event.sql, {"ids": [run_id]})

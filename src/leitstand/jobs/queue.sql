@@ -326,18 +326,6 @@ FROM unnest(:names::text[]) AS d (name)
 LEFT JOIN jobs AS j ON d.name = j.name
 LEFT JOIN LATERAL last_ended_run(j.id) AS last ON TRUE;
 
--- name: cancel_queued^
-UPDATE runs
-SET
-    status = 'cancelled',
-    finished_at = clock_timestamp(),
-    cancel_requested_at = clock_timestamp(),
-    cancel_requested_by = :who,
-    error_code = 'CANCELLED',
-    error_message = 'cancelled before it started'
-WHERE id = :id AND status = 'queued'
-RETURNING *;
-
 -- name: request_cancel^
 WITH asked AS (
     UPDATE runs
