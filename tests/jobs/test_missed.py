@@ -7,7 +7,9 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from leitstand.jobs import Records, explain
+import pytest
+
+from leitstand.jobs import Records, WindowLedger, WindowSource, explain, scheduler
 from tests.jobs.scene import QUICK, Scene, control_server, eventually
 from tests.jobs.server_processes import servers_on
 
@@ -34,6 +36,22 @@ async def test_thirty_days_of_a_minutely_job(scene: Scene) -> None:
     assert job.next_run_at.second == 0
     assert job.next_run_at - run.scheduled_at <= 2 * MINUTE
     assert len(await scene.queue.list_runs()) == 1
+
+
+async def test_a_claim_that_takes_long_leaves_the_others_to_the_next(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its transaction has a deadline: many jobs after a long outage never came to be claimed."""
+    monkeypatch.setattr(scheduler, "DECIDING", 0.0)
+    for name in "abc":
+        await scene.job(name, every="1h")
+        await scene.make_due(name)
+    windows = WindowSource(WindowLedger(scene.database), scene.downtimes)
+    claims = scheduler.Scheduler(scene.database, scene.jobs, scene.queue, windows, 60.0)
+    assert await claims.run_once(8) == scheduler.Claimed(jobs=1, runs=1, more=True)
+    async with control_server(scene, replace(QUICK, tick=60.0)):
+        await scene.ended(3)  # all in the first pass
+    assert await claims.run_once(8) == scheduler.Claimed(jobs=0, runs=0, more=False)
 
 
 async def test_policy_skip_runs_nothing_of_the_past(scene: Scene) -> None:

@@ -117,9 +117,9 @@ class Passes:
         self.released += len(await rescuer.run_once())
 
     async def _claim(self) -> None:
-        """Claim batches of twice the concurrency limit until nothing more is due."""
+        """Claim batches of twice the concurrency limit at most until nothing more is due."""
         limit = 2 * self._max_runs
-        while (await self._scheduler.run_once(limit)).jobs == limit and not self._ending:
+        while (await self._scheduler.run_once(limit)).more and not self._ending:
             pass
 
     async def _drain_events(self) -> None:

@@ -1,5 +1,6 @@
 """Turns due jobs into queued runs, and records every occurrence that gets none."""
 
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,12 +24,18 @@ from leitstand.store.database import Connection, Database
 log = structlog.get_logger(__name__)
 
 
+DECIDING = 0.25
+"""Seconds after which no further job is decided about in a claim: its transaction has a deadline,
+and to count what a long outage has missed takes a moment for each job."""
+
+
 @dataclass(frozen=True)
 class Claimed:
-    """What one pass did: due jobs handled, runs queued."""
+    """What one claim did: due jobs handled, runs queued; ``more`` may be due."""
 
     jobs: int
     runs: int
+    more: bool
 
 
 class Scheduler:
@@ -54,22 +61,36 @@ class Scheduler:
 
         One transaction: whatever dies here, an occurrence has both its run and the advanced time,
         or neither. A job whose schedule fails is set aside with its error and stops no other. The
-        statements do not grow with the jobs, but for those that windows move: the transaction is
-        short, and with it the time for which others are kept from these jobs.
+        statements do not grow with the jobs, but for those that windows move, and after
+        ``DECIDING`` the others are left for the next claim: the transaction is short, and with it
+        the time for which others are kept from these jobs.
         """
         async with self._database.transaction() as connection:
             due = await self._jobs.due(connection, limit)
             if not due:
-                return Claimed(jobs=0, runs=0)
+                return Claimed(jobs=0, runs=0, more=False)
             windows = await self._windows.windows_for([each.job for each in due], connection)
-            decided = [self._decided(each, windows) for each in due]
+            decided = self._decided_in_time(due, windows)
             plans = [each for each in decided if isinstance(each, ClaimPlan)]
             queued = await self._queue_starts(connection, plans)
             for plan in plans:
                 await self._postponements.record(connection, plan.due, plan.placement)
             await self._record(connection, decided, queued)
             await self._jobs.advance(connection, [each.advance for each in decided])
-        return Claimed(jobs=len(due), runs=len(queued))
+        more = len(due) == limit or len(decided) < len(due)
+        return Claimed(len(decided), len(queued), more)
+
+    def _decided_in_time(
+        self, due: Sequence[DueJob], windows: Sequence[Window]
+    ) -> list[ClaimPlan | SetAside]:
+        """What becomes of these jobs: of the first, and of those that the time is enough for."""
+        decided: list[ClaimPlan | SetAside] = []
+        until = time.monotonic() + DECIDING
+        for each in due:
+            if decided and time.monotonic() > until:
+                break
+            decided.append(self._decided(each, windows))
+        return decided
 
     def _decided(self, due: DueJob, windows: Sequence[Window]) -> ClaimPlan | SetAside:
         try:
