@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from leitstand.archive.interruptions import Terminated
 from leitstand.archive.restore_log import RestoreLogError, logged_restore
 from leitstand.archive.restore_target import TargetRefusedError
 from leitstand.errors import LeitstandError
+from leitstand.execution import Interrupted
 from tests.execution.processes import at_default
 
 
@@ -45,7 +45,7 @@ def test_an_exception_passes_and_leaves_its_line(
 def test_a_termination_leaves_its_line(tmp_path: Path) -> None:
     former = signal.getsignal(signal.SIGTERM)
     with (
-        pytest.raises(Terminated),
+        pytest.raises(Interrupted),
         logged_restore(tmp_path / "log", "database", "G", tmp_path),
     ):
         os.kill(os.getpid(), signal.SIGTERM)
@@ -67,7 +67,7 @@ def test_nothing_interrupts_once_there_is_no_return(tmp_path: Path, number: sign
 def test_a_terminal_that_is_closed_leaves_its_line(tmp_path: Path) -> None:
     with (
         at_default(signal.SIGHUP),
-        pytest.raises(Terminated),
+        pytest.raises(Interrupted),
         logged_restore(tmp_path / "log", "database", "G", tmp_path),
     ):
         os.kill(os.getpid(), signal.SIGHUP)

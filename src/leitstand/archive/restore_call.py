@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from leitstand.archive.hindrance import UnwritableError, obstacle_of, unwritable
-from leitstand.archive.interruptions import Interruptions
 from leitstand.archive.restore_log import logged_restore
 from leitstand.errors import FailureClass, LeitstandError
+from leitstand.execution import Interruptions
 
 _AS_IT_WAS = "The target is as it was."
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import structlog
 
-from leitstand.archive.interruptions import Interruptions, Terminated
 from leitstand.archive.json_lines import append_line
 from leitstand.archive.restore_target import TargetRefusedError
 from leitstand.errors import FailureClass, LeitstandError, NotFoundError, UsageError
+from leitstand.execution import Interrupted, Interruptions, interruptible
 from leitstand.masking import mask_url
 
 _NEVER_BEGUN = (TargetRefusedError, NotFoundError, UsageError)
@@ -39,7 +39,7 @@ def logged_restore(path: Path, kind: str, source: str, target: Path) -> Iterator
     """
     descriptor = _open(path)
     result = "ok"
-    with Interruptions() as interruptions:
+    with interruptible() as interruptions:
         try:
             yield interruptions
         except BaseException as error:
@@ -64,7 +64,7 @@ def result_of(error: BaseException) -> str:
         return f"aborted: {_one_line(error.message)}"
     if isinstance(error, LeitstandError):
         return f"failed: {_one_line(error.message)}"
-    if isinstance(error, Terminated):
+    if isinstance(error, Interrupted):
         return f"aborted: terminated by {error.signal}"
     if not isinstance(error, Exception):
         return f"aborted: {type(error).__name__}"

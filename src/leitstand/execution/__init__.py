@@ -18,7 +18,7 @@ from leitstand.execution.heartbeat import (
 )
 from leitstand.execution.held_run import HaltReason, HeldRun, HeldRuns, Lease
 from leitstand.execution.http import HttpExecutor
-from leitstand.execution.interruption import interruptible
+from leitstand.execution.interruption import Interrupted, Interruptions, interruptible
 from leitstand.execution.kinds import Kinds, third_party_executors, validation_sentence
 from leitstand.execution.log_buffer import RUN_LIMIT, LogBuffer
 from leitstand.execution.output import storable
@@ -45,6 +45,8 @@ __all__ = [
     "HeldRun",
     "HeldRuns",
     "HttpExecutor",
+    "Interrupted",
+    "Interruptions",
     "Isolation",
     "Kinds",
     "Lease",

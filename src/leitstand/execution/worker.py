@@ -16,6 +16,7 @@ from typing import Any
 
 from leitstand.errors import LeitstandError
 from leitstand.execution.executor import Executor
+from leitstand.execution.interruption import Interrupted, cancel_when_terminated
 from leitstand.execution.worker_protocol import (
     LogLine,
     Message,
@@ -72,7 +73,7 @@ async def carry_out(request: Request, channel: Channel) -> Message:
     """Execute and return the message to end with; SIGTERM cancels the executor."""
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine that runs has a task
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    cancel_when_terminated(task)
     executor = executor_of(request.factory, request.kind)
     params = executor.params.model_validate(dict(request.params))
     return Returned(await executor.execute(params, request.run, channel))
@@ -104,7 +105,7 @@ def main() -> None:
     request = Request.decoded(sys.stdin.buffer.read())
     try:
         asyncio.run(answer(request, channel))
-    except (asyncio.CancelledError, KeyboardInterrupt):
+    except (asyncio.CancelledError, KeyboardInterrupt, Interrupted):
         pass
     sys.stdout.flush()
     sys.stderr.flush()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from leitstand.archive.drills.copy_check import ExpectedAnswer
 from leitstand.archive.drills.database_drill import DatabaseDrill, run_database_drill
-from leitstand.execution.interruption import interruptible
+from leitstand.execution import interruptible
 from leitstand.store.account import server_account
 from leitstand.store.reachable import reachable_binaries
 

@@ -11,7 +11,6 @@ import structlog
 
 from leitstand.archive.atomic import take_over_all
 from leitstand.archive.fresh_directory import fresh_directory
-from leitstand.archive.interruptions import Interruptions
 from leitstand.archive.objects.object_repository import ObjectRepository
 from leitstand.archive.objects.restic import Restic
 from leitstand.archive.objects.restic_errors import RepositoryAbsentError
@@ -21,6 +20,7 @@ from leitstand.archive.objects.unpacking import Report, Unpacked, unpack
 from leitstand.archive.postgres.durable import sync_file_system
 from leitstand.archive.restore_call import restore_call
 from leitstand.archive.restore_target import checked_target
+from leitstand.execution import Interruptions
 
 KIND = "objects"
 

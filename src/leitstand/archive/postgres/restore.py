@@ -14,7 +14,6 @@ import structlog
 
 from leitstand.archive.atomic import take_over_all
 from leitstand.archive.fresh_directory import fresh_directory
-from leitstand.archive.interruptions import Interruptions
 from leitstand.archive.postgres.config_files import (
     CONFIG_FILES,
     from_document,
@@ -32,6 +31,7 @@ from leitstand.archive.postgres.materialise import (
 from leitstand.archive.postgres.tablespace_home import laid_beside, new_place
 from leitstand.archive.restore_call import restore_call
 from leitstand.archive.restore_target import TargetRefusedError, checked_target
+from leitstand.execution import Interruptions
 from leitstand.store.account import Account
 from leitstand.store.binaries import Binaries
 from leitstand.store.cluster import Cluster
