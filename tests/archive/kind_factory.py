@@ -8,6 +8,7 @@ from typing import Any
 
 from leitstand.archive import (
     ArchiveSettings,
+    DirectoryLedger,
     Drill,
     DrillLedger,
     DrillSettings,
@@ -45,6 +46,11 @@ def make(kind: str) -> Executor[Any]:
         yield os.environ["TEST_SOURCE"]
 
     @asynccontextmanager
+    async def open_directories() -> AsyncIterator[DirectoryLedger]:
+        async with Database(os.environ["TEST_CONTROL"]) as database:
+            yield DirectoryLedger(database)
+
+    @asynccontextmanager
     async def open_ledger() -> AsyncIterator[DrillLedger]:
         async with Database(os.environ["TEST_CONTROL"]) as database:
             yield DrillLedger(database)
@@ -63,7 +69,7 @@ def make(kind: str) -> Executor[Any]:
             return await drill_objects(drill, objects, say)
 
     executors: list[Executor[Any]] = [
-        PostgresBackup(archive, open_source),
+        PostgresBackup(archive, open_source, open_directories),
         PostgresVerify(archive),
         PostgresRotate(archive),
         RestoreDrill(archive, open_ledger, run_object_drill, run_object_drill),

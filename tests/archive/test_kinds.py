@@ -89,6 +89,11 @@ async def test_backup_verify_and_rotate(archive: Archive, run: Run) -> None:
     assert [generation.id for generation in archive.generations] == [newest]
     assert any(line.startswith(f"remove {before}: ") for line in told.lines)
 
+    archive.directory.rename(archive.directory.with_name("unmounted"))
+    refused = await failure(run("postgres-backup", mode="incremental"))
+    assert (refused.code, newest in refused.message) == ("BACKUP_DIRECTORY_ABSENT", True)
+    assert not archive.directory.exists()
+
 
 def test_what_rotation_cannot_delete_makes_it_partial() -> None:
     failures = (Failure("20261201T170000Z", "full: Device or resource busy"),)

@@ -53,7 +53,7 @@ async def test_odd_content_is_escaped(odd: Web) -> None:
     assert "<script>" not in page.text
     assert "&lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt;" in page.text
     assert "The last restore drill failed" in page.text
-    assert "There is no backup yet." in page.text
+    assert "There is no backup in the directory." in page.text
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -1,17 +1,24 @@
 """The archive as the settings want it, and its job kinds."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from leitstand.address import conninfo_parts
-from leitstand.app.addresses import backup_source, control_server_address
+from leitstand.app.addresses import (
+    backup_source,
+    begun_control_address,
+    control_server_address,
+)
 from leitstand.app.integrity_wiring import integrity_settings
 from leitstand.archive import (
     ArchiveSettings,
     CanaryChoice,
     CheckerSelftest,
+    DirectoryLedger,
     Drill,
     DrillLedger,
     DrillSettings,
@@ -36,11 +43,13 @@ from leitstand.archive import (
     drill_objects,
     drill_together,
 )
-from leitstand.errors import UsageError
+from leitstand.errors import LeitstandError, UsageError
 from leitstand.execution import Executor
 from leitstand.settings import Settings
 from leitstand.store.account import server_account
 from leitstand.store.database import Database
+
+log = structlog.get_logger(__name__)
 
 
 def archive_settings(settings: Settings) -> ArchiveSettings:
@@ -66,6 +75,21 @@ def archive_settings(settings: Settings) -> ArchiveSettings:
         config_files=backup.config_files,
         objectives=Objectives(**settings.objectives.model_dump()),
     )
+
+
+@asynccontextmanager
+async def directory_ledger(settings: Settings) -> AsyncIterator[DirectoryLedger | None]:
+    """What is known of backup directories; None where the control database cannot be opened."""
+    async with AsyncExitStack() as stack:
+        try:
+            conninfo = await stack.enter_async_context(begun_control_address(settings))
+        except LeitstandError as error:
+            log.info("the backup directory cannot be known again", reason=error.sentence)
+            yield None
+            return
+        deadline = settings.database.timeout
+        database = await stack.enter_async_context(Database(conninfo, deadline=deadline))
+        yield DirectoryLedger(database)
 
 
 def object_repository(settings: Settings) -> ObjectRepository:
@@ -149,6 +173,11 @@ def archive_executors(settings: Settings) -> list[Executor[Any]]:
             yield database
 
     @asynccontextmanager
+    async def open_directories() -> AsyncIterator[DirectoryLedger]:
+        async with open_database() as database:
+            yield DirectoryLedger(database)
+
+    @asynccontextmanager
     async def open_ledger() -> AsyncIterator[DrillLedger]:
         async with open_database() as database:
             yield DrillLedger(database)
@@ -173,7 +202,7 @@ def archive_executors(settings: Settings) -> list[Executor[Any]]:
             yield SelftestLedger(database)
 
     return [
-        PostgresBackup(archive, open_source),
+        PostgresBackup(archive, open_source, open_directories),
         PostgresVerify(archive),
         PostgresRotate(archive),
         RestoreDrill(archive, open_ledger, run_object_drill, run_joint_drill),

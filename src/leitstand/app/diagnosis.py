@@ -2,18 +2,22 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable
 from datetime import UTC, datetime
-from pathlib import Path
 
 import psycopg
 
 from leitstand.app.addresses import backup_source as open_source
-from leitstand.app.addresses import control_server_address
+from leitstand.app.addresses import begun_control_address
 from leitstand.app.archive_wiring import archive_settings, object_repository
 from leitstand.app.event_wiring import log_tables
-from leitstand.archive import DrillLedger, judge, list_generations
+from leitstand.archive import (
+    DirectoryLedger,
+    DrillLedger,
+    judge,
+    list_generations,
+    require_known_directory,
+)
 from leitstand.doctor import (
     Finding,
     backup_source,
@@ -32,12 +36,14 @@ from leitstand.doctor import (
     server_running,
     sound,
 )
-from leitstand.errors import LeitstandError, NotFoundError
+from leitstand.errors import LeitstandError
 from leitstand.events.detection import LogTable, look_at
 from leitstand.execution import Kinds
 from leitstand.jobs import JobLedger, Servers
 from leitstand.settings import Settings
 from leitstand.store.database import Database
+
+_DISK = "disk of the backups"
 
 
 async def examine(settings: Settings) -> list[Finding]:
@@ -92,32 +98,12 @@ def _backups(settings: Settings) -> list[Finding]:
 
 async def _databases(settings: Settings) -> list[Finding]:
     try:
-        async with _control_address(settings) as conninfo:
+        async with begun_control_address(settings) as conninfo:
             # Together, since both may be slow to fail.
             found = await asyncio.gather(_of_control(settings, conninfo), _of_source(settings))
             return [*found[0], *found[1]]
     except LeitstandError as error:
         return [from_error("control database", error)]
-
-
-@asynccontextmanager
-async def _control_address(settings: Settings) -> AsyncIterator[str]:
-    """The control database's address; an embedded one is not begun for the sake of a look."""
-    cluster = settings.server.data_dir / "postgres" / "cluster"
-    if not settings.database.url.get_secret_value() and not _exists(cluster):
-        raise NotFoundError(
-            f"there is no database yet in {settings.server.data_dir}",
-            remedy="leitstand serve makes it at its first start.",
-        )
-    async with control_server_address(settings) as conninfo:
-        yield conninfo
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except PermissionError:  # it is there, for somebody else; the attempt will say so
-        return True
 
 
 async def _of_control(settings: Settings, conninfo: str) -> list[Finding]:
@@ -136,6 +122,7 @@ async def _of_ledgers(settings: Settings, conninfo: str) -> list[Finding]:
             *await _tried("control server", _of_servers(settings, database)),
             *await _tried("job schedules", _of_jobs(database)),
             *await _tried("last restore drill", _of_drills(settings, database)),
+            *await _tried(_DISK, _of_directory(settings, database)),
         ]
 
 
@@ -157,6 +144,13 @@ async def _of_servers(settings: Settings, database: Database) -> list[Finding]:
 
 async def _of_jobs(database: Database) -> list[Finding]:
     return [schedules(await JobLedger(database, Kinds([])).list_all())]
+
+
+async def _of_directory(settings: Settings, database: Database) -> list[Finding]:
+    """Whether the backups that were taken are where they were taken to."""
+    directory = archive_settings(settings).directory
+    await require_known_directory(DirectoryLedger(database), directory)
+    return [sound(_DISK)]
 
 
 async def _of_drills(settings: Settings, database: Database) -> list[Finding]:

@@ -64,6 +64,8 @@ from leitstand.archive.postgres.basebackup import BackupProgress
 from leitstand.archive.postgres.canary import CanaryChoice, TableChoice
 from leitstand.archive.postgres.catalogue import Generation, GenerationState, list_generations
 from leitstand.archive.postgres.connection import Source
+from leitstand.archive.postgres.directory_ledger import DirectoryLedger
+from leitstand.archive.postgres.known_directory import remember_directory, require_known_directory
 from leitstand.archive.postgres.materialise import Materialised, MaterialiseProgress
 from leitstand.archive.postgres.retention import Policy
 from leitstand.archive.postgres.rotate import rotate
@@ -103,6 +105,7 @@ __all__ = [
     "CheckResult",
     "CheckerSelftest",
     "Demonstration",
+    "DirectoryLedger",
     "Drill",
     "DrillKind",
     "DrillLedger",
@@ -187,6 +190,8 @@ __all__ = [
     "parse_size",
     "read_sealed",
     "recorded_snapshots",
+    "remember_directory",
+    "require_known_directory",
     "restore_generation",
     "restore_objects",
     "rotate",

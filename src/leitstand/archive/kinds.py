@@ -12,6 +12,8 @@ from leitstand.archive.drills.drills_in_turn import as_document, drill_in_turn
 from leitstand.archive.drills.newest_drill import drill_database
 from leitstand.archive.postgres.backup import BackupResult, take_full, take_incremental
 from leitstand.archive.postgres.basebackup import BackupProgress
+from leitstand.archive.postgres.directory_ledger import DirectoryLedger
+from leitstand.archive.postgres.known_directory import remember_directory, require_known_directory
 from leitstand.archive.postgres.rotate import Rotation, rotate
 from leitstand.archive.postgres.verify import Verdict, VerifyProgress
 from leitstand.archive.settings import ArchiveSettings
@@ -22,6 +24,9 @@ from leitstand.execution import Isolation, Params, Reporter, Result, RunFacts, i
 
 OpenSource = Callable[[], AbstractAsyncContextManager[str]]
 """Gives the connection string of the server to back up, for as long as the context lasts."""
+
+OpenDirectories = Callable[[], AbstractAsyncContextManager[DirectoryLedger]]
+"""Gives what is known of backup directories."""
 
 OpenLedger = Callable[[], AbstractAsyncContextManager[DrillLedger]]
 """Gives the history of drills."""
@@ -59,25 +64,22 @@ class PostgresBackup:
     params: ClassVar[type[Params]] = BackupParams
     isolation: ClassVar[Isolation] = Isolation.WORKER
 
-    def __init__(self, archive: ArchiveSettings, open_source: OpenSource) -> None:
+    def __init__(
+        self, archive: ArchiveSettings, open_source: OpenSource, open_directories: OpenDirectories
+    ) -> None:
         self._archive = archive
         self._open_source = open_source
+        self._open_directories = open_directories
 
     async def execute(self, params: BackupParams, run: RunFacts, reporter: Reporter) -> Result:
-        """Take it; raises what ``take_full`` and ``take_incremental`` raise."""
+        """Take it; raises what ``require_known``, ``take_full`` and ``take_incremental`` raise."""
+        directory = self._archive.directory
+        async with self._open_directories() as ledger:
+            await require_known_directory(ledger, directory)
         async with self._open_source() as conninfo:
-            repository = self._archive.repository(conninfo)
-
-            def report(progress: BackupProgress) -> None:
-                reporter.progress(progress.percent, progress.phase)
-
-            with interruptible():
-                if params.mode == "full":
-                    taken = take_full(repository, report)
-                else:
-                    taken = take_incremental(
-                        repository, report, full_if_needed=params.full_if_needed
-                    )
+            taken = self._take(params, conninfo, reporter)
+        async with self._open_directories() as ledger:
+            await remember_directory(ledger, directory, taken.generation)
         reporter.log(_sentence(taken))
         return Result(
             bytes_processed=taken.bytes,
@@ -85,6 +87,17 @@ class PostgresBackup:
             objects_processed=1,
             result=taken.as_dict(),
         )
+
+    def _take(self, params: BackupParams, conninfo: str, reporter: Reporter) -> BackupResult:
+        repository = self._archive.repository(conninfo)
+
+        def report(progress: BackupProgress) -> None:
+            reporter.progress(progress.percent, progress.phase)
+
+        with interruptible():
+            if params.mode == "full":
+                return take_full(repository, report)
+            return take_incremental(repository, report, full_if_needed=params.full_if_needed)
 
 
 class VerifyParams(Params):

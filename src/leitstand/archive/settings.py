@@ -107,5 +107,6 @@ def no_generation(directory: Path) -> NotFoundError:
     """The error for a backup directory without any generation."""
     return NotFoundError(
         f"no backup found in {directory}",
-        remedy="Take one: leitstand backup postgres full",
+        remedy="If there should be some, mount the disk that they are on; else take one:"
+        " leitstand backup postgres full",
     )

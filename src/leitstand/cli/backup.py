@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from leitstand.app.addresses import backup_source
-from leitstand.app.archive_wiring import archive_settings
+from leitstand.app.archive_wiring import archive_settings, directory_ledger
 from leitstand.archive import (
     NEWEST,
     BackupProgress,
@@ -14,6 +14,8 @@ from leitstand.archive import (
     Verdict,
     VerifyProgress,
     list_generations,
+    remember_directory,
+    require_known_directory,
     rotate,
     take_full,
     take_incremental,
@@ -34,9 +36,14 @@ app.add_typer(objects)
 
 
 @postgres.command("full")
-async def full(call: Invocation) -> None:
+async def full(
+    call: Invocation,
+    accept_directory: Annotated[
+        bool, typer.Option("--accept-directory", help="Though the former backups are not there.")
+    ] = False,
+) -> None:
     """Take a full backup, which starts a new generation."""
-    await _take(call, "full")
+    await _take(call, "full", accept_directory=accept_directory)
 
 
 @postgres.command("incremental")
@@ -50,9 +57,15 @@ async def incremental(
     await _take(call, "incremental", full_if_needed=full_if_needed)
 
 
-async def _take(call: Invocation, mode: str, *, full_if_needed: bool = False) -> None:
+async def _take(
+    call: Invocation, mode: str, *, full_if_needed: bool = False, accept_directory: bool = False
+) -> None:
+    archive = archive_settings(call.settings)
     async with backup_source(call.settings) as conninfo:
-        repository = archive_settings(call.settings).repository(conninfo)
+        repository = archive.repository(conninfo)
+        if not accept_directory:
+            async with directory_ledger(call.settings) as ledger:
+                await require_known_directory(ledger, archive.directory)
         with call.output.progress(f"{mode} backup") as show, interruptible():
 
             def report(progress: BackupProgress) -> None:
@@ -62,6 +75,8 @@ async def _take(call: Invocation, mode: str, *, full_if_needed: bool = False) ->
                 taken = take_full(repository, report)
             else:
                 taken = take_incremental(repository, report, full_if_needed=full_if_needed)
+        async with directory_ledger(call.settings) as ledger:
+            await remember_directory(ledger, archive.directory, taken.generation)
     call.output.show(taken.as_dict(), _about(taken))
 
 
@@ -112,7 +127,8 @@ def rotate_generations(
 @postgres.command("list")
 def list_backups(call: Invocation) -> None:
     """List the generations."""
-    generations = list_generations(archive_settings(call.settings).directory)
+    directory = archive_settings(call.settings).directory
+    generations = list_generations(directory)
     columns = (
         *("generation", "state", "increments", "size", "taken (UTC)", "verified", "drilled"),
         "drilled to",
@@ -123,7 +139,8 @@ def list_backups(call: Invocation) -> None:
         for generation in generations
         for found in generation.findings
     ]
-    table = Table(columns, rows, frozenset({"increments", "size"}), empty="There is no backup yet.")
+    empty = f"There is no backup in {directory}."
+    table = Table(columns, rows, frozenset({"increments", "size"}), empty=empty)
     call.output.show([generation.as_dict() for generation in generations], table, *problems)
 
 

@@ -139,6 +139,13 @@ ALTER TABLE public.api_tokens ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE public.backup_directories (
+    directory text NOT NULL,
+    mark text NOT NULL,
+    generation text NOT NULL,
+    last_used_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
 CREATE TABLE public.browser_sessions (
     digest bytea NOT NULL,
     name text NOT NULL,
@@ -788,6 +795,9 @@ ALTER TABLE ONLY public.api_tokens
 
 ALTER TABLE ONLY public.api_tokens
     ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.backup_directories
+    ADD CONSTRAINT backup_directories_pkey PRIMARY KEY (directory, mark);
 
 ALTER TABLE ONLY public.browser_sessions
     ADD CONSTRAINT browser_sessions_pkey PRIMARY KEY (digest);
