@@ -678,7 +678,8 @@ CREATE TABLE public.scrub_state (
     size bigint DEFAULT 0 NOT NULL,
     CONSTRAINT scrub_state_result_check CHECK ((result = ANY (ARRAY['ok'::text, 'failed'::text, 'missing'::text]))),
     CONSTRAINT scrub_state_size_check CHECK ((size >= 0))
-);
+)
+WITH (fillfactor='50');
 
 CREATE TABLE public.selftests (
     id bigint NOT NULL,

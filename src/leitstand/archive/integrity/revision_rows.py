@@ -16,6 +16,8 @@ def revision_of(row: Any) -> Revision:  # noqa: ANN401 - a row of whatever types
 
 def _checksum(value: object) -> str | None:
     """64 hexadecimal digits, from text or bytes; other text is kept, as it belongs in a finding."""
+    if isinstance(value, str):  # nearly always
+        return value.strip().lower() or None
     if value is None:
         return None
     if isinstance(value, bytes | bytearray | memoryview):

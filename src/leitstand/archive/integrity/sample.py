@@ -70,7 +70,8 @@ class Sampler(Generic[Of]):
         """The sample, the most urgent first; nothing is kept afterwards."""
         kept = self._kept + [(each.checked_at, each.key, each.of) for each in self._heap]
         self._kept, self._heap = [], []
-        kept.sort(key=itemgetter(0, 1))
+        kept.sort(key=itemgetter(1))  # by key then by time: most come in order of their keys
+        kept.sort(key=itemgetter(0))
         return [(key, of) for _, key, of in kept]
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from leitstand.archive.integrity.hashed import Handful, Hashed, hash_object
 from leitstand.archive.integrity.hashing import Hashing
@@ -18,7 +19,7 @@ from leitstand.archive.integrity.sample import Sampler
 from leitstand.archive.integrity.scrub_ledger import MarkResult, Marks, ScrubLedger
 from leitstand.archive.integrity.scrubbing import Coverage, Scrubbing, ScrubFinding
 from leitstand.archive.integrity.store import Store
-from leitstand.archive.integrity.survey import Survey, survey_objects
+from leitstand.archive.integrity.survey import Survey, collecting_seldom, survey_objects
 
 MARKS = 2_000
 """Outcomes that are noted at once: what a killed run would have to read again."""
@@ -52,8 +53,10 @@ async def scrub(
     """
     began, sampled_at = time.monotonic(), await ledger.now()
     capacity = LARGEST if options.quota.count is None else options.quota.objects(0, 0)
-    survey = await survey_objects(table, ledger, Sampler(options.cooldown, capacity, sampled_at))
-    chosen, budget = await _within_quota(survey, ledger, options, sampled_at)
+    sampler: Sampler[Revision] = Sampler(options.cooldown, capacity, sampled_at)
+    with collecting_seldom():
+        survey = await survey_objects(table, ledger, sampler)
+        chosen, budget = await _within_quota(survey, ledger, options, sampled_at)
     run = _Run(table, store, ledger, sampled_at)
     with Hashing(store, chosen, options.threads, options.max_rate, budget) as hashing:
         while (handful := await asyncio.to_thread(hashing.next)) is not None:
@@ -73,7 +76,7 @@ async def _within_quota(
     size = quota.objects(survey.checkable, today.objects)
     chosen = [revision for _, revision in survey.sampler.take()[:size]]
     if quota.daily_bytes is None:
-        chosen.sort(key=lambda revision: revision.storage_key)
+        chosen.sort(key=attrgetter("storage_key"))
     return chosen, quota.bytes_left(today.bytes)
 
 

@@ -110,8 +110,11 @@ class ScrubLedger:
         In seconds since 1970.
         """
         async with self._database.connection(LONG) as connection:
-            rows = queries.state(connection, inventory=self._inventory, after=after, upto=upto)
-            return {bytes(row["storage_key"]): row["checked_at"] async for row in rows}
+            row = await queries.state(connection, inventory=self._inventory, after=after, upto=upto)
+        if row["keys"] is None:
+            return {}
+        keys, times = row["keys"].split(" "), row["times"].split(" ")
+        return dict(zip(map(bytes.fromhex, keys), map(float, times), strict=True))
 
     async def forget(self, keys: Sequence[bytes]) -> None:
         """Drop the state of keys that are in the application's database no more."""

@@ -11,10 +11,11 @@ LIMIT 1;
 -- name: now^
 SELECT clock_timestamp() AS now;
 
--- name: state
+-- name: state^
+-- As words, too: a row for each takes the receiver three times as long.
 SELECT
-    storage_key,
-    extract(EPOCH FROM checked_at)::double precision AS checked_at
+    string_agg(encode(storage_key, 'hex'), ' ') AS keys,
+    string_agg(extract(EPOCH FROM checked_at)::text, ' ') AS times
 FROM scrub_state
 WHERE
     inventory = :inventory
