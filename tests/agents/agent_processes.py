@@ -11,9 +11,8 @@ from leitstand.modules import Credential, CredentialLedger, ModuleLedger
 from leitstand.store.database import Database
 from tests.agents.agent_process import main
 from tests.jobs.scene import eventually
-from tests.jobs.server_processes import NURSERY, ChildProcess
-
-NURSERY.set_forkserver_preload(["tests.jobs.server_process", "tests.agents.agent_process"])
+from tests.jobs.server_processes import ChildProcess
+from tests.nursery import NURSERY
 
 
 @dataclass

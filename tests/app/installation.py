@@ -1,6 +1,5 @@
-"""An installation in a directory of its own, used as people use it: by the console script."""
+"""An installation in a directory of its own, used as people use it: by the commands."""
 
-import json
 import os
 import signal
 import socket
@@ -13,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.console import Ended, leitstand
+
 SCRIPT = str(Path(sys.executable).parent / "leitstand")
 PATIENCE = 120.0
 
@@ -22,20 +23,6 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """Standard output, which must be exactly one document."""
-        return json.loads(self.out)
 
 
 @dataclass(frozen=True)
@@ -58,16 +45,7 @@ class Installation:
 
     def run(self, *arguments: str, timeout: float = 120.0) -> Ended:
         """Run a command to its end."""
-        done = subprocess.run(
-            [SCRIPT, *arguments],
-            cwd=self.directory,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return leitstand(arguments, self.directory, self.environment, timeout)
 
     def json(self, *arguments: str) -> Any:
         """Run a command that succeeds; its document."""

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from leitstand.archive import IntegrityMetrics
 from leitstand.errors import LeitstandError
 from leitstand.execution import Result, run_in_worker
 from leitstand.store.database import Database
+from tests import console
 from tests.execution.run_scene import Recorded, facts
 
 FACTORY = "leitstand.app.worker:make_executor"
@@ -34,16 +33,9 @@ class Installation:
 
     def leitstand(self, *arguments: str, **more: str) -> tuple[int, Any, str]:
         """Exit code, the JSON document, and what was said beside it."""
-        done = subprocess.run(
-            [Path(sys.executable).with_name("leitstand"), *arguments, "--json"],
-            cwd=self.directory,
-            env={**self.environment, **more},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        return done.returncode, json.loads(done.stdout or "null"), done.stderr
+        environment = {**self.environment, **more}
+        done = console.leitstand([*arguments, "--json"], self.directory, environment)
+        return done.code, json.loads(done.out or "null"), done.err
 
     async def run(self, kind: str, told: Recorded | None = None, **params: Any) -> Result:
         """The kind on the demonstration's objects, in a worker."""

@@ -23,7 +23,8 @@ from tests.chaos.leitstand_contestant import SETTINGS, SETTLING
 from tests.chaos.procrastinate_worker import main, peer_app
 from tests.chaos.verdict import Facts, RunFact
 from tests.jobs.scene import eventually
-from tests.jobs.server_processes import NURSERY, ServerProcess
+from tests.jobs.server_processes import ServerProcess
+from tests.nursery import NURSERY
 
 FINAL = ("succeeded", "failed", "cancelled", "aborted")
 

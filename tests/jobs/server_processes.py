@@ -1,10 +1,6 @@
-"""Starts, kills and counts control servers that are processes of their own.
-
-They are forked from a process that has imported everything, so that a start takes milliseconds.
-"""
+"""Starts, kills and counts control servers that are processes of their own."""
 
 import asyncio
-import multiprocessing
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -17,9 +13,7 @@ from pathlib import Path
 from leitstand.jobs import LoopSettings
 from tests.jobs.scene import QUICK, eventually
 from tests.jobs.server_process import main
-
-NURSERY = multiprocessing.get_context("forkserver")
-NURSERY.set_forkserver_preload(["tests.jobs.server_process"])
+from tests.nursery import NURSERY
 
 
 @dataclass
