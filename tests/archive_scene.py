@@ -11,7 +11,8 @@ import pytest
 from leitstand.archive.postgres.backup import Repository, take_full, take_incremental
 from leitstand.archive.postgres.catalogue import Generation, list_generations
 from leitstand.archive.postgres.connection import Source
-from tests.conftest import Postgres, make_short_dir
+from tests.archive.postgres.backup_scene import shrink_segments
+from tests.conftest import Postgres, make_short_dir, start_postgres
 
 DATABASE = "archived"
 
@@ -42,13 +43,28 @@ def repository(server: Postgres, directory: Path) -> Repository:
 
 
 @pytest.fixture(scope="session")
-def taken(postgres: Postgres) -> Iterator[Archive]:
+def archived() -> Iterator[Postgres]:
+    """A server with one small database: all of it is in each backup, restored and drilled."""
+    place = make_short_dir()
+    try:
+        server = start_postgres(place)
+        server.stop()
+        shrink_segments(server.cluster)
+        server.start()
+        yield server
+        server.stop()
+    finally:
+        shutil.rmtree(place)
+
+
+@pytest.fixture(scope="session")
+def taken(archived: Postgres) -> Iterator[Archive]:
     """A full backup and three increments with changes before each; not to be changed."""
     place = make_short_dir()
     try:
-        postgres.create_database(DATABASE)
-        taken = Archive(repository(postgres, place / "backups"), postgres)
-        with psycopg.connect(postgres.conninfo(DATABASE), autocommit=True) as connection:
+        archived.create_database(DATABASE)
+        taken = Archive(repository(archived, place / "backups"), archived)
+        with psycopg.connect(archived.conninfo(DATABASE), autocommit=True) as connection:
             connection.execute("CREATE TABLE entry (round int)")
             connection.execute("INSERT INTO entry SELECT 0 FROM generate_series(1, 10000)")
             take_full(taken.repository)
@@ -57,7 +73,6 @@ def taken(postgres: Postgres) -> Iterator[Archive]:
                 take_incremental(taken.repository)
         yield taken
     finally:
-        postgres.drop_database(DATABASE)
         shutil.rmtree(place)
 
 

@@ -64,17 +64,17 @@ class Taken:
 
 
 @pytest.fixture(scope="module")
-def original(postgres: Postgres) -> Iterator[Taken]:
+def original(archived: Postgres) -> Iterator[Taken]:
     place = make_short_dir()
-    postgres.create_database(DATABASE)
+    archived.create_database(DATABASE)
     try:
-        with psycopg.connect(postgres.conninfo(DATABASE), autocommit=True) as connection:
+        with psycopg.connect(archived.conninfo(DATABASE), autocommit=True) as connection:
             _fill(connection)
         choice = CanaryChoice(NAMED, 50)
         repository = Repository(
-            Source.parse(postgres.conninfo(DATABASE)),
+            Source.parse(archived.conninfo(DATABASE)),
             place / "backups",
-            postgres.cluster.binaries,
+            archived.cluster.binaries,
             canaries=choice,
         )
         take_full(repository)
@@ -84,7 +84,7 @@ def original(postgres: Postgres) -> Iterator[Taken]:
         )
         yield Taken(repository.directory, settings)
     finally:
-        postgres.drop_database(DATABASE)
+        archived.drop_database(DATABASE)
         shutil.rmtree(place)
 
 

@@ -1,5 +1,6 @@
 """Restored rows against restored objects: two backups that belong together."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -22,7 +23,7 @@ from leitstand.archive.objects.object_drill import DrillFailure
 from leitstand.archive.objects.snapshot import Snapshot
 from leitstand.store.account import server_account
 from tests.archive.objects.conftest import Scene
-from tests.archive_scene import Archive
+from tests.archive_scene import DATABASE, Archive
 
 
 @dataclass(frozen=True)
@@ -40,25 +41,31 @@ class Pair:
         scratch = settings.drill_scratch(server_account())
         rows = IntegritySettings(str(self.objects.tree), "file_revisions", place)
         wanted = ObjectDrill(scratch, 120, snapshot, store=self.objects.tree)
-        name = str(psycopg.conninfo.conninfo_to_dict(self.objects.database.conninfo)["dbname"])
-        return await drill_together(JointDrill(settings, self.objects.archive, wanted, rows, name))
+        return await drill_together(
+            JointDrill(settings, self.objects.archive, wanted, rows, DATABASE)
+        )
 
     def add_row(self, key: str) -> None:
-        with psycopg.connect(self.objects.database.conninfo, autocommit=True) as connection:
-            connection.execute("INSERT INTO file_revisions (storage_key) VALUES (%s)", (key,))
+        self.execute("INSERT INTO file_revisions (storage_key) VALUES (%s)", key)
+
+    def execute(self, statement: str, *values: str) -> None:
+        """A statement of the application."""
+        conninfo = self.archive.server.conninfo(DATABASE)
+        with psycopg.connect(conninfo, autocommit=True) as connection:
+            connection.execute(statement.encode(), values)
 
 
 @pytest.fixture
-def pair(archive: Archive, scene: Scene) -> Pair:
-    with psycopg.connect(scene.database.conninfo, autocommit=True) as connection:
-        connection.execute(
-            "CREATE TABLE file_revisions (id serial, document_id int, storage_key text,"
-            " checksum_sha256 text)"
-        )
+def pair(archive: Archive, scene: Scene) -> Iterator[Pair]:
     pair = Pair(archive, scene)
+    pair.execute(
+        "CREATE TABLE file_revisions (id serial, document_id int, storage_key text,"
+        " checksum_sha256 text)"
+    )
     for key in ("one", "closed/inner"):
         pair.add_row(key)
-    return pair
+    yield pair
+    pair.execute("DROP TABLE file_revisions")
 
 
 async def test_restored_rows_find_their_objects(pair: Pair) -> None:

@@ -56,7 +56,7 @@ def take_scene(top: Path) -> Scene:
         account.own(place)
     cluster = Cluster(places["data"], binaries, account)
     cluster.initialise()
-    _shrink_segments(cluster)
+    shrink_segments(cluster)
     _prepare_files(cluster)
     account.own_tree(places["data"])
     options = {"listen_addresses": "", "summarize_wal": "on", "fsync": "off"}
@@ -68,7 +68,7 @@ def take_scene(top: Path) -> Scene:
         shutil.rmtree(places["data"])
 
 
-def _shrink_segments(cluster: Cluster) -> None:
+def shrink_segments(cluster: Cluster) -> None:
     """Segments of 1 MiB, so that a backup has several of them and is still small."""
     subprocess.run(
         [cluster.binaries.path("pg_resetwal"), "--wal-segsize=1", str(cluster.data)],

@@ -29,7 +29,7 @@ CONTENT = b"# d\xe9j\xe0 vu\nwork_mem = '8MB'\n"
 
 
 @pytest.fixture
-def included(postgres: Postgres, short_dir: Path) -> Iterator[Path]:
+def included(archived: Postgres, short_dir: Path) -> Iterator[Path]:
     """A file that the server includes from outside its data directory."""
     directory = short_dir / "etc" / "conf.d"
     directory.mkdir(parents=True)
@@ -37,7 +37,7 @@ def included(postgres: Postgres, short_dir: Path) -> Iterator[Path]:
         path.chmod(0o755)
     file = directory / "own.conf"
     file.write_bytes(CONTENT)
-    auto = postgres.cluster.data / "postgresql.conf"
+    auto = archived.cluster.data / "postgresql.conf"
     before = auto.read_bytes()
     auto.write_bytes(before + f"\ninclude_dir = '{directory}'\n".encode())
     yield file
@@ -45,14 +45,14 @@ def included(postgres: Postgres, short_dir: Path) -> Iterator[Path]:
 
 
 def test_they_come_back_beside_the_data_directory(
-    postgres: Postgres, included: Path, short_dir: Path
+    archived: Postgres, included: Path, short_dir: Path
 ) -> None:
     """Kept by ``auto`` and by name; verified; never over live files."""
     named = short_dir / "pg_service.conf"
     named.write_text("[x]\n")
     named.chmod(0o600)
     wanted = ("auto", str(named), str(short_dir / "nowhere"))
-    taken = replace(repository(postgres, short_dir / "backups"), config_files=wanted)
+    taken = replace(repository(archived, short_dir / "backups"), config_files=wanted)
     generation = short_dir / "backups" / take_full(taken).generation
     target, account = short_dir / "restored", server_account()
     order = Restore(generation, target, short_dir / "log")
@@ -86,11 +86,11 @@ def test_backups_without_any_are_as_before(archive: Archive) -> None:
     assert not list(archive.directory.rglob(CONFIG_FILES))
 
 
-def test_a_role_without_the_right_gets_none(postgres: Postgres) -> None:
-    with psycopg.connect(postgres.conninfo(), autocommit=True) as connection:
+def test_a_role_without_the_right_gets_none(archived: Postgres) -> None:
+    with psycopg.connect(archived.conninfo(), autocommit=True) as connection:
         connection.execute("CREATE ROLE config_reader LOGIN")
         try:
-            poor = Source.parse(f"{postgres.conninfo()} user=config_reader")
+            poor = Source.parse(f"{archived.conninfo()} user=config_reader")
             assert collect(poor, ["auto"]) == []
         finally:
             connection.execute("DROP ROLE config_reader")

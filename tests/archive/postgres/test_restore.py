@@ -24,7 +24,6 @@ from leitstand.store.account import server_account
 from leitstand.store.cluster import Cluster
 from tests.archive.postgres.test_backup import flip
 from tests.archive_scene import DATABASE, Archive
-from tests.conftest import Postgres
 
 OPTIONS = {"listen_addresses": "", "fsync": "off", "archive_mode": "off"}
 
@@ -189,15 +188,13 @@ def test_a_gap_cannot_be_restored(archive: Archive, order: Callable[..., Restore
     run(archive, order(upto=archive.newest.increments[0].path.name))
 
 
-def test_tablespaces(
-    archive: Archive, order: Callable[..., Restore], short_dir: Path, postgres: Postgres
-) -> None:
+def test_tablespaces(archive: Archive, order: Callable[..., Restore], short_dir: Path) -> None:
     """Cases 17, 18 and 55: two of them, one with a space and an equals sign in its path."""
     places = [short_dir / "one", short_dir / "a = b"]
     for place in places:
         place.mkdir(mode=0o700)
         server_account().own(place)
-    with psycopg.connect(postgres.conninfo(DATABASE), autocommit=True) as connection:
+    with psycopg.connect(archive.server.conninfo(DATABASE), autocommit=True) as connection:
         try:
             for number, place in enumerate(places):
                 create = f"CREATE TABLESPACE ts{number} LOCATION '{place}'"
