@@ -2,14 +2,15 @@
 
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.app.installation import SCRIPT, Ended
+from tests import console
+from tests.archive.objects.quick_repository import PASSWORD, lay_out
+from tests.console import Ended
 from tests.privileges import bound_by_modes
 
 Leitstand = Callable[..., Ended]
@@ -22,7 +23,7 @@ def leitstand(short_dir: Path, conninfo: str) -> Leitstand:
     for name in ("readable", "secret"):
         (short_dir / "objects" / name).write_text(name * 1000)
     password = short_dir / "password"
-    password.write_text("a long password\n")
+    password.write_text(f"{PASSWORD}\n")
     password.chmod(0o600)
     program = short_dir / "restic"
     program.write_text(f'#!/bin/sh\nexec {" ".join(bound_by_modes(["restic"]))} "$@"\n')
@@ -36,16 +37,7 @@ def leitstand(short_dir: Path, conninfo: str) -> Leitstand:
     }
 
     def run(*arguments: str) -> Ended:
-        done = subprocess.run(
-            [SCRIPT, *arguments],
-            cwd=short_dir,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return console.leitstand(arguments, short_dir, environment)
 
     return run
 
@@ -55,8 +47,16 @@ def document(ended: Ended, code: int = 0) -> Any:
     return json.loads(ended.out)
 
 
-def test_from_backup_to_proof(leitstand: Leitstand, short_dir: Path) -> None:
+def test_the_first_backup_makes_the_repository(leitstand: Leitstand, short_dir: Path) -> None:
     assert document(leitstand("backup", "objects", "list", "--json")) == []
+    taken = document(leitstand("backup", "objects", "backup", "objects", "--json"))
+    assert (taken["files_new"], taken["state"]) == (2, "complete")
+    assert (short_dir / "var/backups/objects/config").exists()
+
+
+def test_from_backup_to_proof(leitstand: Leitstand, short_dir: Path) -> None:
+    (short_dir / "var/backups").mkdir(parents=True)
+    lay_out(short_dir / "var/backups/objects")
     secret = short_dir / "objects" / "secret"
     secret.chmod(0)
     partial = leitstand("backup", "objects", "backup", "objects")

@@ -16,7 +16,7 @@ from leitstand.archive import (
 )
 from leitstand.execution import interruptible
 from leitstand.store.database import Database
-from tests.archive.objects.conftest import PASSWORD
+from tests.archive.objects.quick_repository import PASSWORD
 
 
 async def back_up() -> None:

@@ -20,9 +20,9 @@ from leitstand.archive import (
     list_snapshots,
 )
 from leitstand.store.database import Database
+from tests.archive.objects.quick_repository import PASSWORD, lay_out
 from tests.conftest import TEMPLATE, Postgres, make_short_dir
 
-PASSWORD = "correct horse battery staple"
 STRANGE_NAME = b"\xff\xfe new\nline"
 
 
@@ -98,6 +98,7 @@ def planted(postgres: Postgres) -> Iterator[Path]:
     place, name = make_short_dir(), "objects_planted"
     postgres.create_database(name, TEMPLATE)
     plant(place / "tree")
+    lay_out(place / "repository")
 
     async def back_up() -> None:
         async with Database(postgres.conninfo(name)) as database:

@@ -16,7 +16,8 @@ from leitstand.archive.objects.restic_errors import RepositoryUnwritableError, R
 from leitstand.archive.objects.unpacking import SnapshotDamagedError
 from leitstand.errors import FailureClass
 from leitstand.store.account import server_account
-from tests.archive.objects.conftest import PASSWORD, Scene
+from tests.archive.objects.conftest import Scene
+from tests.archive.objects.quick_repository import PASSWORD
 from tests.archive.objects.test_object_restore import described
 from tests.conftest import make_short_dir
 from tests.privileges import owning_nothing

@@ -8,7 +8,8 @@ import random
 import time
 from collections.abc import Iterator
 
-from tests.archive.objects.conftest import PASSWORD, Scene
+from tests.archive.objects.conftest import Scene
+from tests.archive.objects.quick_repository import PASSWORD
 from tests.archive.objects.test_object_rotation import of
 from tests.archive.versions import make_version, version_of
 from tests.execution.processes import until

@@ -10,7 +10,8 @@ import pytest
 from leitstand.archive import DrillKind, ObjectBackupKind, ObjectMetrics
 from leitstand.errors import LeitstandError
 from leitstand.execution import Result, run_in_worker
-from tests.archive.objects.conftest import PASSWORD, Scene
+from tests.archive.objects.conftest import Scene
+from tests.archive.objects.quick_repository import PASSWORD
 from tests.execution.run_scene import Recorded, facts
 from tests.forking import ROOT
 

@@ -19,7 +19,8 @@ from leitstand.archive.objects.unpacking import SnapshotDamagedError
 from leitstand.archive.restore_target import TargetRefusedError
 from leitstand.errors import NotFoundError
 from leitstand.store.account import server_account
-from tests.archive.objects.conftest import PASSWORD, STRANGE_NAME, Scene
+from tests.archive.objects.conftest import STRANGE_NAME, Scene
+from tests.archive.objects.quick_repository import PASSWORD
 from tests.archive.objects.test_object_rotation import of
 from tests.conftest import make_short_dir
 from tests.execution.processes import until

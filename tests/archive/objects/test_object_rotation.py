@@ -13,7 +13,8 @@ from leitstand.archive.objects import listing
 from leitstand.archive.objects.restic import Restic
 from leitstand.archive.objects.restic_errors import RepositoryLockedError
 from leitstand.archive.objects.snapshot import Snapshot
-from tests.archive.objects.conftest import PASSWORD, Scene
+from tests.archive.objects.conftest import Scene
+from tests.archive.objects.quick_repository import PASSWORD
 from tests.execution.processes import until
 
 ROOT = Path(__file__).parents[3]
