@@ -55,7 +55,7 @@ lint-sql: $(VENV)/dev.stamp
 # a PostgreSQL socket's may have 107 bytes.
 pytest: $(VENV)/dev.stamp packages-test
 	@place=$$(mktemp -d /tmp/ls-XXXXXX) && trap 'rm -rf "$$place"' EXIT && \
-	$(VENV)/bin/pytest -q --no-header -n 2 -p no:cacheprovider --basetemp "$$place/t" $(TESTS)
+	$(VENV)/bin/pytest -q --no-header -n 2 --dist worksteal -p no:cacheprovider --basetemp "$$place/t" $(TESTS)
 
 packages-run packages-test: packages-%:
 	@scripts/system-packages $*
