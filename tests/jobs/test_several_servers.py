@@ -172,7 +172,7 @@ async def test_group_limit_over_servers_is_freed_by_rescue(scene: Scene, tmp_pat
 async def test_forbidding_job_recovers_from_every_kill(scene: Scene, tmp_path: Path) -> None:
     """Case 53: kill -9 during a run of an exclusive job; the next slot runs after the rescue."""
     await scene.job(
-        kind="command", params={"argv": ["sleep", "1000"]}, every="1s", retry={"max_attempts": 1}
+        kind="command", params={"argv": ["sleep", "1000"]}, every="0.3s", retry={"max_attempts": 1}
     )
     async with servers_on(scene.database.conninfo, tmp_path) as servers:
         for _ in range(8):
