@@ -2,16 +2,15 @@
 
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.app.installation import SCRIPT, Ended
+from tests import console
 from tests.conftest import Postgres
 
-Leitstand = Callable[..., Ended]
+Leitstand = Callable[..., console.Ended]
 
 
 @pytest.fixture
@@ -26,19 +25,7 @@ def leitstand(short_dir: Path, conninfo: str, postgres: Postgres) -> Leitstand:
         "LEITSTAND_DRILL__CANARY_LIMIT": "0",
     }
 
-    def run(*arguments: str) -> Ended:
-        done = subprocess.run(
-            [SCRIPT, *arguments],
-            cwd=short_dir,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        return Ended(done.returncode, done.stdout, done.stderr)
-
-    return run
+    return lambda *arguments: console.leitstand(arguments, short_dir, environment)
 
 
 def disk_of(leitstand: Leitstand) -> bool:
