@@ -2,8 +2,8 @@
 
 from leitstand.store.migrations.sql_file import run_beside
 
-revision = "0024"
-down_revision = "0023"
+revision = "0025"
+down_revision = "0024"
 
 
 def upgrade() -> None:

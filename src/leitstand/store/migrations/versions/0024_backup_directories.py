@@ -2,8 +2,8 @@
 
 from leitstand.store.migrations.sql_file import run_beside
 
-revision = "0023"
-down_revision = "0022"
+revision = "0024"
+down_revision = "0023"
 
 
 def upgrade() -> None:
