@@ -229,6 +229,12 @@ async def execute(scene: Scene, statement: str) -> None:
         await connection.execute(statement.encode())
 
 
+async def somebody_waits(scene: Scene) -> bool | None:
+    """Whether a session waits for a lock, for ``eventually``."""
+    waiting = "wait_event_type = 'Lock' AND datname = current_database()"
+    return bool(await scene.rows(f"SELECT 1 FROM pg_stat_activity WHERE {waiting}")) or None
+
+
 async def hand_over_events(scene: Scene) -> None:
     """What one pass does about events, and about queued runs that windows hold back."""
     windows = WindowSource(WindowLedger(scene.database), scene.downtimes)

@@ -13,7 +13,15 @@ import pytest
 from leitstand.jobs import RunStatus
 from leitstand.store.database import Database
 from tests.conftest import TEMPLATE, Postgres
-from tests.jobs.scene import QUICK, Running, Scene, control_server, eventually, scene_on
+from tests.jobs.scene import (
+    QUICK,
+    Running,
+    Scene,
+    control_server,
+    eventually,
+    scene_on,
+    somebody_waits,
+)
 from tests.stalling_proxy import stalling_proxy
 from tests.store.embedded_scene import hanging
 
@@ -222,7 +230,7 @@ async def test_a_pass_that_waits_for_a_lock_does_not_hold_up_the_rescue(scene: S
     ):
         async with _blocked(scene, "SELECT 1 FROM job_groups FOR NO KEY UPDATE"):
             await scene.queue.request("waits")
-            await eventually(lambda: _somebody_waits(scene))
+            await eventually(lambda: somebody_waits(scene))
             await _vouch(scene, lost.id, "- interval '1 hour'")
             assert (await scene.ended(lost)).error_code == "LEASE_EXPIRED"
         await eventually(lambda: _inside(scene, 1))
@@ -287,12 +295,6 @@ async def _vouch(scene: Scene, run_id: int, shift: str) -> None:
     await scene.rows(
         f"UPDATE runs SET heartbeat_at = now() {shift} WHERE id = {run_id} RETURNING id"
     )
-
-
-async def _somebody_waits(scene: Scene) -> bool | None:
-    """Whether a session waits for a lock."""
-    waiting = "wait_event_type = 'Lock' AND datname = current_database()"
-    return bool(await scene.rows(f"SELECT 1 FROM pg_stat_activity WHERE {waiting}")) or None
 
 
 async def _failed_step(running: Running) -> bool | None:

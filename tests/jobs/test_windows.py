@@ -1,5 +1,6 @@
 """Windows end to end: control servers, a database, and occurrences that wait and then run."""
 
+import asyncio
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,7 +19,7 @@ from leitstand.jobs import (
     look_again_at_postponed,
     parse_window,
 )
-from tests.jobs.scene import Scene, control_server, eventually
+from tests.jobs.scene import Scene, control_server, eventually, somebody_waits
 from tests.jobs.windows import HOUR, window
 
 
@@ -160,6 +161,37 @@ def downtime(host: str) -> Window:
     now = datetime.now(UTC)
     begin, end = (now - HOUR).isoformat(), (now + HOUR).isoformat()
     return window(begin, end, name=f"downtime-7-of-{host}", hosts=[host])
+
+
+class SlowDowntimes:
+    """They answer when they may, and none is known."""
+
+    def __init__(self) -> None:
+        self.asked, self.may_answer = asyncio.Event(), asyncio.Event()
+
+    async def windows_for(self, hosts: Collection[str]) -> Sequence[Window]:
+        self.asked.set()
+        await self.may_answer.wait()
+        return []
+
+
+async def test_a_window_that_goes_while_a_server_claims_holds_nothing_up(scene: Scene) -> None:
+    """The claim went by it all the same, and the occurrence waited for the end that it had had."""
+    downtimes = scene.downtimes = SlowDowntimes()
+    await freeze(scene)
+    await scene.job(every="1h", host="db1")
+    await scene.make_due("job")
+    async with control_server(scene):
+        await downtimes.asked.wait()  # the windows that people wrote have been read
+        going = asyncio.create_task(thaw(scene))
+
+        async def gone_or_waiting() -> bool | None:
+            return going.done() or await somebody_waits(scene)
+
+        await eventually(gone_or_waiting)
+        downtimes.may_answer.set()
+        await going
+        await scene.ended(1)
 
 
 async def test_a_downtime_of_its_host_postpones_a_job(scene: Scene) -> None:

@@ -21,6 +21,9 @@ from leitstand.store.jsonb import to_jsonb
 
 queries = load_queries(__file__)
 
+CLAIM_LOCK = 0x4C53_000A
+"""Advisory lock: claims share it, whoever changes windows has it alone."""
+
 APPLY_LOCK = 0x4C53_0003
 """Advisory lock of whoever applies a file ("LS" and a number)."""
 
@@ -64,9 +67,11 @@ async def look_again_at_postponed(
     """Have the servers decide anew about occurrences that wait for a window, and wake them.
 
     To be called in the transaction that changes windows; with ``hosts`` only jobs bound to one of
-    them are looked at.
+    them are looked at. Waits for claims that go by the windows before: what they still postpone is
+    looked at, too. Otherwise it would wait for the end of a window that is no more.
     """
     names = None if hosts is None else list(hosts)
+    await queries.wait_for_claims(connection, lock=CLAIM_LOCK)
     await queries.look_again_at_postponed(connection, hosts=names)
 
 
@@ -250,7 +255,11 @@ class JobLedger:
             return [NonRun.from_row(row) async for row in rows]
 
     async def due(self, connection: Connection, limit: int) -> list[DueJob]:
-        """Lock up to ``limit`` due jobs in the caller's transaction; locked ones are left out."""
+        """Lock up to ``limit`` due jobs in the caller's transaction; locked ones are left out.
+
+        Windows that are read after this in the transaction hold until its end.
+        """
+        await queries.claim_begins(connection, lock=CLAIM_LOCK)
         rows = queries.due_jobs(connection, max_jobs=limit)
         return [_due_job(row) async for row in rows]
 

@@ -29,6 +29,13 @@ SELECT name, depends_on FROM jobs WHERE depends_on <> '{}';
 -- Times may have changed: the servers look at once what is due next.
 SELECT pg_notify('leitstand_jobs', 'jobs') AS notified;
 
+-- name: claim_begins^
+SELECT pg_advisory_xact_lock_shared(:lock) AS taken;
+
+-- name: wait_for_claims^
+-- A statement of its own: the next one sees what these claims have written.
+SELECT pg_advisory_xact_lock(:lock) AS taken;
+
 -- name: look_again_at_postponed^
 -- Have the servers decide anew about the occurrences that wait for a window. Names of hosts are
 -- compared as downtimes are: without regard to case.

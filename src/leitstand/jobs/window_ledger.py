@@ -25,7 +25,7 @@ class WindowLedger:
         """Create or replace the window of that name; occurrences that wait are looked at again.
 
         Runs that are queued or running stay as they are. A server that is claiming at this very
-        moment may still go by the windows before.
+        moment goes by the windows before, and is waited for.
         """
         async with self._database.transaction() as connection:
             return await self.save_in(connection, spec, managed=managed)
