@@ -19,6 +19,7 @@ from bench import (
     verify,
 )
 from bench.server import bench_server
+from leitstand.collecting import collecting_seldom
 from leitstand.execution.interruption import Interrupted, interruptible
 
 PARTS = {
@@ -41,7 +42,7 @@ PARTS = {
 def main() -> None:
     """Print the report of each part that was asked for; SIGTERM ends it, with the server."""
     try:
-        with interruptible():
+        with interruptible(), collecting_seldom():  # as `leitstand serve` does
             for name in sys.argv[1:] or PARTS:
                 with bench_server() as server:
                     PARTS[name](server)

@@ -1,7 +1,7 @@
 """Commands of ``leitstand`` in processes of their own, forked from one that has imported them all.
 
-All but the start of Python is as with the installed script, which every test with a control server
-and tests/cli/test_main.py use.
+All but the start of Python is as with the installed script, by which every control server and agent
+of the tests is started.
 """
 
 import json

@@ -51,7 +51,7 @@ class Installation:
         """Run a command that succeeds; its document."""
         ended = self.run(*arguments, "--json")
         assert ended.code == 0, ended
-        assert ended.err == ""
+        assert ended.err == "", ended
         return ended.json
 
     def wait_for(self, look: Callable[[], Any], patience: float = PATIENCE) -> Any:

@@ -26,6 +26,7 @@ from leitstand.app.rule_deletion import delete_rule
 from leitstand.app.status import gather_status
 from leitstand.app.worker_call import worker_call
 from leitstand.archive import GenerationState, list_generations
+from leitstand.collecting import collecting_seldom
 from leitstand.duties import Duty, going_on
 from leitstand.events.detection import DetectionLedger
 from leitstand.events.webhooks import WebhookMetrics
@@ -79,6 +80,7 @@ async def serve(loaded: LoadedSettings, announce: Announce) -> int:
     ending = Ending(loaded.settings.loop.shutdown_grace)
     ending.listen()
     async with AsyncExitStack() as stack:
+        stack.enter_context(collecting_seldom())
         server = await ending.unless_asked(_started(loaded, announce, ending, stack))
         return 0 if server is None else await server.run(ending.stop)
 

@@ -19,7 +19,8 @@ from leitstand.archive.integrity.sample import Sampler
 from leitstand.archive.integrity.scrub_ledger import MarkResult, Marks, ScrubLedger
 from leitstand.archive.integrity.scrubbing import Coverage, Scrubbing, ScrubFinding
 from leitstand.archive.integrity.store import Store
-from leitstand.archive.integrity.survey import Survey, collecting_seldom, survey_objects
+from leitstand.archive.integrity.survey import Survey, survey_objects
+from leitstand.collecting import collecting_seldom
 
 MARKS = 2_000
 """Outcomes that are noted at once: what a killed run would have to read again."""

@@ -1,8 +1,6 @@
 """Goes once through all revisions, and picks the objects that are most in need of being read."""
 
-import gc
-from collections.abc import Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from leitstand.archive.integrity.revision import Revision, RevisionPage, Revisions
@@ -11,9 +9,6 @@ from leitstand.archive.integrity.scrub_ledger import ScrubLedger
 
 LONGEST_KEY = 2_048
 """Bytes of a key whose state can be kept: longer ones do not fit into PostgreSQL's indexes."""
-
-SELDOM = 50_000
-"""Objects that are made between two looks for unreachable ones; Python looks after 700."""
 
 
 @dataclass
@@ -50,20 +45,6 @@ async def survey_objects(
             before = page.keys[-1]
     await _forget(ledger, set(await ledger.state(before, None)))
     return survey
-
-
-@contextmanager
-def collecting_seldom() -> Iterator[None]:
-    """Have Python look for unreachable cycles seldom, while many rows are kept that are in none.
-
-    It goes through all of them again and again, which took a third of a survey's time.
-    """
-    former = gc.get_threshold()
-    gc.set_threshold(SELDOM)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*former)
 
 
 async def _forget(ledger: ScrubLedger, keys: set[bytes]) -> None:
