@@ -81,11 +81,11 @@ def test_set_up_step_by_step(conninfo: str, short_dir: Path) -> None:
             assert agent.stdout is not None
             kinds = "command, http, postgres-backup, postgres-rotate, postgres-verify"
             assert agent.stdout.readline() == f"Leitstand agent offers: {kinds}\n"
+            (connected,) = place.wait_for(lambda: place.json("server", "list", "--agents"))
             run = place.json("job", "run", "count")
             assert place.run("run", "logs", str(run["id"]), "-f").out == "1\n2\n3\n"
             ended = place.json("run", "show", str(run["id"]))
             assert (ended["status"], ended["result"]["exit_code"]) == ("succeeded", 0)
-            (connected,) = place.json("server", "list", "--agents")
             assert connected["instance"] == ended["owner"]
             verify = place.run("job", "run", "verify", "--wait", "--json").json
             assert verify["error_code"] == "NOT_FOUND", verify
