@@ -3,7 +3,7 @@
 VENV := .venv
 PYTHON_DIRS := src tests scripts $(wildcard bench)
 DURATION ?= 600
-WORKERS ?= 3
+WORKERS ?= 2
 MIGRATIONS := src/leitstand/store/migrations/versions
 
 # Stamps of an environment that was made elsewhere (a copied or moved directory) do not count.
@@ -53,8 +53,7 @@ lint-sql: $(VENV)/dev.stamp
 	@scripts/quietly $(VENV)/bin/squawk $(MIGRATIONS)/*.sql
 
 # The tests' directories go below one of their own, which vanishes with them. Its path is short:
-# a PostgreSQL socket's may have 107 bytes. Many tests wait more than they work, so there is a worker
-# more than two cores have; with more cores, try WORKERS=8.
+# a PostgreSQL socket's may have 107 bytes. The workers are for two cores; with more, try WORKERS=8.
 pytest: $(VENV)/dev.stamp packages-test
 	@place=$$(mktemp -d /tmp/ls-XXXXXX) && trap 'rm -rf "$$place"' EXIT && \
 	$(VENV)/bin/pytest -q --no-header -n $(WORKERS) --dist worksteal -p no:cacheprovider --basetemp "$$place/t" $(TESTS)

@@ -113,7 +113,7 @@ def end_in_time(place: Installation, server: "subprocess.Popen[str]", status: in
     began = time.monotonic()
     server.send_signal(signal.SIGTERM)
     place.must_end(server, status)
-    assert time.monotonic() - began < GRACE + 5, place.last_words()
+    assert time.monotonic() - began < GRACE + 8, place.last_words()
 
 
 def timed(place: Installation, *command: str) -> tuple[int, str, float]:
