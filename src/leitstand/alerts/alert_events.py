@@ -54,6 +54,11 @@ def alert_entries() -> Iterator[CatalogueEntry]:
         yield CatalogueEntry(name + OF_A_RULE, f"{meaning}, of the rule RULE", SOURCE, FIELDS)
 
 
+def of_alerts(listened: Collection[str]) -> set[str]:
+    """Those of these events that could be of an alert."""
+    return {name for name in listened if name.startswith("alert.")}
+
+
 def alert_events(
     told: Mapping[str, Any], at: datetime, listened: Collection[str]
 ) -> Iterator[NewEvent]:

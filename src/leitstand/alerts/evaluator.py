@@ -10,7 +10,12 @@ from typing import Any, NamedTuple
 import structlog
 
 from leitstand.alerts.alert import AlertState, Known, Phase
-from leitstand.alerts.alert_events import Listened, alert_events, nobody_listens
+from leitstand.alerts.alert_events import (
+    Listened,
+    alert_events,
+    nobody_listens,
+    of_alerts,
+)
 from leitstand.alerts.alert_ledger import AlertKey, AlertLedger, Decision
 from leitstand.alerts.downtimes import (
     NoPlaceDowntimes,
@@ -184,15 +189,16 @@ class Evaluator:
         """Write the states, and for those that were written tell people and jobs, all in one."""
         if not outcomes:
             return set()
-        listened = await self.listened() if any(o.is_news for o in outcomes) else ()
+        listened = of_alerts(await self.listened()) if any(o.is_news for o in outcomes) else set()
         async with self.database.transaction(deadline=30) as connection:
             drafts = await self._drafts(connection, outcomes, now)
             decisions = [outcome.decision(drafts[outcome.key]) for outcome in outcomes]
             written = await self.alerts.advance_in(connection, decisions)
             told = [draft for o in outcomes if o.key in written for draft in drafts[o.key]]
             await self.outbox.enqueue_in(connection, told)
-            news = (o for o in outcomes if o.is_news and o.key in written)
-            await self._raise_events(connection, news, now, listened)
+            if listened:
+                news = (o for o in outcomes if o.is_news and o.key in written)
+                await self._raise_events(connection, news, now, listened)
         return written
 
     async def _raise_events(

@@ -1,10 +1,11 @@
 """Reads times of PostgreSQL that Python's have no room for (infinity, BC) as text: one row that
 holds one stops no other."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from psycopg import AsyncConnection, DataError
-from psycopg.abc import Buffer
+from psycopg.abc import AdaptContext, Buffer
+from psycopg.adapt import Loader
 from psycopg.types.datetime import DateLoader, TimestampLoader, TimestamptzLoader
 
 
@@ -15,25 +16,27 @@ def read_times_leniently(connection: AsyncConnection[Any]) -> None:
     connection.adapters.register_loader("timestamptz", _LenientTimestamptz)
 
 
-class _LenientDate(DateLoader):
-    def load(self, data: Buffer) -> Any:  # noqa: ANN401 -- a date, or text
+class _Lenient(Loader):
+    strict: ClassVar[type[Loader]]
+
+    def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
+        super().__init__(oid, context)
+        self._strict = self.strict(oid, context)
+
+    def load(self, data: Buffer) -> Any:  # noqa: ANN401 -- what the strict one makes, or text
         try:
-            return super().load(data)
+            return self._strict.load(data)
         except DataError:
             return bytes(data).decode()
 
 
-class _LenientTimestamp(TimestampLoader):
-    def load(self, data: Buffer) -> Any:  # noqa: ANN401 -- a datetime, or text
-        try:
-            return super().load(data)
-        except DataError:
-            return bytes(data).decode()
+class _LenientDate(_Lenient):
+    strict = DateLoader
 
 
-class _LenientTimestamptz(TimestamptzLoader):
-    def load(self, data: Buffer) -> Any:  # noqa: ANN401 -- a datetime, or text
-        try:
-            return super().load(data)
-        except DataError:
-            return bytes(data).decode()
+class _LenientTimestamp(_Lenient):
+    strict = TimestampLoader
+
+
+class _LenientTimestamptz(_Lenient):
+    strict = TimestamptzLoader
