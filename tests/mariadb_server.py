@@ -11,7 +11,8 @@ import pytest
 
 from leitstand.store.account import server_account
 from tests.conftest import make_short_dir
-from tests.server_process import ServerProcess, answers, free_port, program, run_as_server
+from tests.ports import free_port
+from tests.server_process import ServerProcess, answers, program, run_as_server
 
 PASSWORD = "a pass/word@:"  # whatever a URL has to escape
 READER = "leitstand"

@@ -20,13 +20,6 @@ def program(name: str) -> str:
     return found
 
 
-def free_port() -> int:
-    """A port of loopback that nobody listens on at the moment."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 def answers(port: int) -> bool:
     """Whether somebody listens there."""
     with socket.socket() as probe:

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from leitstand.jobs import LoopSettings
-from tests.app.installation import free_port
 from tests.jobs.agent_site import agent_site
 from tests.jobs.scene import QUICK, Running, Scene, control_server
+from tests.ports import free_port
 
 PATIENT = replace(QUICK, heartbeat=0.2, stale_after=2.0)
 """A child may take a moment on a busy machine without being taken for dead."""

@@ -10,9 +10,9 @@ from leitstand.jobs import RunStatus
 from tests.agents.agent_processes import AgentProcess, AgentProcesses
 from tests.agents.house import PATIENT, house
 from tests.agents.test_agent import log_of, said
-from tests.app.installation import free_port
 from tests.jobs.scene import Scene, eventually
 from tests.jobs.server_processes import servers_on
+from tests.ports import free_port
 
 LASTING = replace(PATIENT, stale_after=60.0)
 """Long enough for a server to be away."""

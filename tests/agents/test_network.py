@@ -9,9 +9,9 @@ from tests.agents.agent_processes import AgentProcesses
 from tests.agents.house import house
 from tests.agents.http_proxy import http_proxy, tls_front
 from tests.agents.test_agent import gone
-from tests.app.installation import free_port
 from tests.execution.http_server import CERTIFICATE, WebServer, web_server
 from tests.jobs.scene import Scene, eventually
+from tests.ports import free_port
 
 
 async def test_through_a_proxy(scene: Scene, agents: AgentProcesses) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,13 +15,6 @@ from tests.console import Ended, leitstand
 
 SCRIPT = str(Path(sys.executable).parent / "leitstand")
 PATIENCE = 120.0
-
-
-def free_port() -> int:
-    """A port that nobody listens on at the moment."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @dataclass(frozen=True)

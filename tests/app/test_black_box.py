@@ -18,9 +18,10 @@ from leitstand.store.account import server_account
 from leitstand.store.cluster import Cluster
 from leitstand.store.embedded import embedded_server
 from leitstand.store.reachable import reachable_binaries
-from tests.app.installation import Installation, free_port
+from tests.app.installation import Installation
 from tests.conftest import make_short_dir
 from tests.metrics.promtool import promtool_says
+from tests.ports import free_port
 
 OPTIONS = {"listen_addresses": "", "fsync": "off"}
 

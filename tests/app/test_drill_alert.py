@@ -8,10 +8,11 @@ from pathlib import Path
 
 from leitstand.jobs import Queue, Run
 from leitstand.store.database import Database
-from tests.app.installation import SCRIPT, free_port
+from tests.app.installation import SCRIPT
 from tests.archive_scene import DATABASE, Archive
 from tests.jobs.scene import eventually
 from tests.notifications.mail_server import MailServer, mail_server
+from tests.ports import free_port
 
 CONFIGURATION = """
 [server]

@@ -5,8 +5,9 @@ import signal
 import time
 from pathlib import Path
 
-from tests.app.installation import Installation, free_port
+from tests.app.installation import Installation
 from tests.app.test_black_box import save_nap
+from tests.ports import free_port
 
 
 def test_starts_and_ends(short_dir: Path) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.installation import Installation, free_port
+from tests.app.installation import Installation
+from tests.ports import free_port
 from tests.store.embedded_scene import cluster_below, hanging, stop_leftover, wait_until
 
 GRACE = 4.0

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.app.installation import SCRIPT, Installation, free_port
+from tests.app.installation import SCRIPT, Installation
+from tests.ports import free_port
 
 SERVER = """
 [database]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.installation import Installation, free_port
+from tests.app.installation import Installation
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 

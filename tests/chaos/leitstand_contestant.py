@@ -10,7 +10,6 @@ from leitstand.errors import ConflictError
 from leitstand.jobs import LoopSettings
 from leitstand.store.database import DatabaseUnavailableError
 from tests.agents.agent_processes import AgentProcess, AgentProcesses
-from tests.app.installation import free_port
 from tests.chaos.arena import BEHIND_PROXY, PLACES, Arena
 from tests.chaos.contestant import (
     GROUP_LIMIT,
@@ -28,6 +27,7 @@ from tests.chaos.evidence import spans, witness
 from tests.chaos.verdict import Facts, RunFact
 from tests.jobs.scene import Scene, eventually
 from tests.jobs.server_processes import ServerProcess, Servers
+from tests.ports import free_port
 
 SETTINGS = LoopSettings(
     tick=TICK,

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from leitstand.store.account import server_account
 from tests.downtimes.core import QUEUE, RabbitSide
+from tests.ports import free_port
 from tests.server_process import (
     ServerProcess,
     answers,
-    free_port,
     program,
     run_as_server,
 )

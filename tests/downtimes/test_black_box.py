@@ -13,11 +13,12 @@ import aio_pika
 import pytest
 from websockets.sync.client import connect
 
-from tests.app.installation import Installation, free_port
+from tests.app.installation import Installation
 from tests.downtimes.core import ADD, DELETE, START, STOP, RabbitSide, body, message
 from tests.downtimes.door import Door
 from tests.downtimes.queue_servers import RabbitMq
 from tests.mariadb_server import MariaDb
+from tests.ports import free_port
 
 SETTINGS = """
 [server]

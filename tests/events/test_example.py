@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.installation import Installation, free_port
+from tests.app.installation import Installation
 from tests.mariadb_server import MariaDb
 from tests.notifications.mail_server import MailServer, mail_server
+from tests.ports import free_port
 
 EXAMPLE = Path(__file__).parents[2] / "examples/webtrees"
 

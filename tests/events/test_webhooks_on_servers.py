@@ -14,10 +14,11 @@ import psycopg
 import pytest
 from websockets.asyncio.client import connect
 
-from tests.app.installation import Installation, free_port
+from tests.app.installation import Installation
 from tests.conftest import make_short_dir
 from tests.events.hail import Answers, hail, plan
 from tests.events.hook_scene import SECRET, Sender
+from tests.ports import free_port
 
 DOCUMENT = Path(__file__).parents[2] / "docs/webhooks.md"
 CALLS = 1_000

@@ -15,11 +15,11 @@ from leitstand.metrics import OwnMetrics
 from leitstand.metrics.aggregate import Aggregate
 from leitstand.web import bind
 from leitstand.web import serving as serving_site
-from tests.app.installation import free_port
 from tests.jobs.scene import eventually
 from tests.metrics.targets import answer, serving
 from tests.metrics.test_aggregate import LIMITS, Registry
 from tests.metrics.test_module_page import SOUND
+from tests.ports import free_port
 
 CONFIG = """\
 global: {{scrape_interval: 500ms, scrape_timeout: 400ms}}

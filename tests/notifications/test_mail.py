@@ -22,10 +22,10 @@ from leitstand.notifications.mail_sender import MailSender, compose
 from leitstand.notifications.post_office import PostOffice
 from leitstand.notifications.smtp_settings import SmtpSettings
 from leitstand.store.database import Database
-from tests.app.installation import free_port
 from tests.execution.http_server import CERTIFICATE
 from tests.jobs.scene import eventually
 from tests.notifications.mail_server import mail_server
+from tests.ports import free_port
 
 SENDER = "leitstand@example.org"
 
