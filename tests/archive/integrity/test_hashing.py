@@ -19,6 +19,7 @@ from leitstand.archive.integrity.hasher import HasherStoppedError, TreeHasher
 from leitstand.archive.integrity.hashing import Hashing
 from leitstand.archive.integrity.revision import Revision
 from leitstand.archive.integrity.tree_hashing import Allowance
+from leitstand.archive.integrity.work_list import WorkList
 from tests.archive.integrity.document_scene import digest
 from tests.execution.processes import gone, parent, until
 
@@ -63,7 +64,7 @@ def each_of(handful: Handful) -> Iterator[Hashed]:
 def test_each_object_is_hashed_once(tmp_path: Path, open_store: OpenStore) -> None:
     rows = fill(tmp_path, 300)
     (tmp_path / "007").write_bytes(b"other")
-    hashing = Hashing(open_store(tmp_path), rows, 2)
+    hashing = Hashing(open_store(tmp_path), WorkList.of(rows), 2)
     done = all_of(hashing)
     assert Counter(hashed.revision for hashed in done) == Counter(rows)
     assert [hashed.actual for hashed in done if not hashed.is_right] == [digest(b"other")]
@@ -81,7 +82,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, open_store: OpenStore) -> 
     rows = [Revision(key, 1, 1, "") for key in [*keys, b"n" * 300]]
     done = {
         hashed.revision.storage_key: hashed
-        for hashed in all_of(Hashing(open_store(tmp_path), rows, 2))
+        for hashed in all_of(Hashing(open_store(tmp_path), WorkList.of(rows), 2))
     }
     assert all(done[key].missing for key in keys)
     assert done[b"fifo"].error == "no object fifo: what is there is no regular file"
@@ -94,7 +95,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, open_store: OpenStore) -> 
 def test_the_rate_is_kept_by_all_together(tmp_path: Path, open_store: OpenStore) -> None:
     rows = fill(tmp_path, 1, b"x" * 300_000) * 64
     began = time.monotonic()
-    assert len(all_of(Hashing(open_store(tmp_path), rows, 2, max_rate=40e6))) == 64
+    assert len(all_of(Hashing(open_store(tmp_path), WorkList.of(rows), 2, max_rate=40e6))) == 64
     assert time.monotonic() - began >= 0.4  # 19.2 MB
 
 
@@ -103,9 +104,9 @@ def test_a_budget_is_crossed_by_one_object_for_each_hasher_at_most(
     tmp_path: Path, open_store: OpenStore
 ) -> None:
     rows = fill(tmp_path, 100, b"x" * 1000)
-    alone = Hashing(open_store(tmp_path), rows, 1, budget=3500)
+    alone = Hashing(open_store(tmp_path), WorkList.of(rows), 1, budget=3500)
     assert len(all_of(alone)) == 4
-    assert 4 <= len(all_of(Hashing(open_store(tmp_path), rows, 2, budget=3500))) <= 5
+    assert 4 <= len(all_of(Hashing(open_store(tmp_path), WorkList.of(rows), 2, budget=3500))) <= 5
 
 
 @both
@@ -113,7 +114,7 @@ def test_a_stop_is_prompt(tmp_path: Path, open_store: OpenStore) -> None:
     """In the middle of an object for which it would wait for hours; a waiting reader is let go."""
     rows = fill(tmp_path, 4, b"x" * 1_000_000)
     began = time.monotonic()
-    with Hashing(open_store(tmp_path), rows, 2, max_rate=100) as hashing:
+    with Hashing(open_store(tmp_path), WorkList.of(rows), 2, max_rate=100) as hashing:
         reader = threading.Thread(target=hashing.next)
         reader.start()
     reader.join(10)
@@ -126,7 +127,7 @@ def test_large_objects_are_shared_out(tmp_path: Path) -> None:
     """Nobody keeps objects for itself that others could be reading."""
     rows = fill(tmp_path, 6, b"x" * 1_000_000)
     began = time.monotonic()
-    with Hashing(DirectoryStore(tmp_path), rows, 2, max_rate=6e6) as hashing:
+    with Hashing(DirectoryStore(tmp_path), WorkList.of(rows), 2, max_rate=6e6) as hashing:
         handfuls = list(iter(hashing.next, None))
     assert [len(handful) for handful in handfuls] == [1] * 6
     assert time.monotonic() - began >= 0.9
@@ -152,8 +153,9 @@ from pathlib import Path
 from leitstand.archive.integrity.directory_store import DirectoryStore
 from leitstand.archive.integrity.hashing import Hashing
 from leitstand.archive.integrity.revision import Revision
+from leitstand.archive.integrity.work_list import WorkList
 rows = [Revision(b"000", 1, 1, "")] * 2
-with Hashing(DirectoryStore(Path(sys.argv[1])), rows, 2, max_rate=100) as hashing:
+with Hashing(DirectoryStore(Path(sys.argv[1])), WorkList.of(rows), 2, max_rate=100) as hashing:
     print("reading", flush=True)
     hashing.next()
 """

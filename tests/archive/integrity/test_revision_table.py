@@ -45,6 +45,11 @@ async def read(
         return [row async for page in table.pages(checksums=checksums) for row in page.revisions]
 
 
+async def counted(address: RevisionAddress, limit: int) -> int:
+    async with RevisionTable(address, 30) as table:
+        return await table.count(limit)
+
+
 def keys(revisions: list[Revision]) -> list[bytes]:
     return [revision.storage_key for revision in revisions]
 
@@ -83,6 +88,14 @@ async def test_more_rows_than_a_page_and_duplicates_across_pages(documents: Docu
     )
     revisions = await read(RevisionAddress(documents.conninfo))
     assert [row.revision_id for row in revisions] == list(range(0, PAGE * 3 + 2, 3))
+
+
+async def test_rows_are_counted_up_to_a_limit(documents: Documents) -> None:
+    address = RevisionAddress(documents.conninfo)
+    assert await counted(address, 2) == 0
+    for key in ("a", "b", "c"):
+        documents.insert(key)
+    assert [await counted(address, limit) for limit in (2, 3, 100_001)] == [2, 3, 3]
 
 
 async def test_checksums_as_text_and_as_bytes(documents: Documents) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,6 +12,9 @@ import pytest
 from leitstand.archive.integrity.directory_store import DirectoryStore, unreadable
 from leitstand.archive.integrity.quota import Quota
 from leitstand.archive.integrity.remote_store import RemoteStore
+from leitstand.archive.integrity.revision import RevisionPage
+from leitstand.archive.integrity.revision_address import RevisionAddress
+from leitstand.archive.integrity.revision_table import RevisionsUnavailableError, RevisionTable
 from leitstand.archive.integrity.scrub import ScrubOptions, scrub
 from leitstand.archive.integrity.scrub_ledger import (
     MarkResult,
@@ -210,6 +213,55 @@ async def test_a_killed_scrub_leaves_no_wrong_state(
         await task
     result = await scrubbed(documents, database)
     assert (result.sampled, result.is_clean) == (3, True)
+
+
+async def test_reading_begins_while_the_survey_goes_on(
+    documents: Documents, database: Database
+) -> None:
+    """Where nothing has to be left out; what the survey fails with is what the scrub fails with."""
+    documents.add("a")
+    read = threading.Event()
+    told: list[tuple[int, int]] = []
+
+    class Observed(DirectoryStore):
+        def read(self, key: bytes) -> Iterator[memoryview]:
+            yield from super().read(key)
+            read.set()
+
+    class Breaking(RevisionTable):
+        async def pages(self, *, checksums: bool = False) -> AsyncGenerator[RevisionPage]:
+            async for page in super().pages(checksums=checksums):
+                yield page
+            assert await asyncio.to_thread(read.wait, 30)
+            raise RevisionsUnavailableError("it has gone away")
+
+    store = Observed(documents.root)
+    store.tree = None
+    ledger = await ScrubLedger.of(database, store.name)
+    async with Breaking(RevisionAddress(documents.conninfo), 30) as table:
+        with pytest.raises(RevisionsUnavailableError, match="gone away"):
+            await scrub(table, store, ledger, ALL, lambda *each: told.append(each))
+    assert told == []
+
+
+async def test_rows_that_came_since_they_were_counted_wait_for_their_turn(
+    documents: Documents, database: Database
+) -> None:
+    documents.add("a")
+    store = documents.store()
+    ledger = await ScrubLedger.of(database, store.name)
+
+    class Growing(RevisionTable):
+        async def count(self, limit: int) -> int:
+            rows = await super().count(limit)
+            documents.add("b")
+            return rows
+
+    one = ScrubOptions(Quota(count=1))
+    async with Growing(RevisionAddress(documents.conninfo), 30) as table:
+        result = await scrub(table, store, ledger, one)
+    assert (result.sampled, result.coverage and result.coverage.never) == (1, 1)
+    assert (await scrubbed(documents, database, one)).sampled == 1
 
 
 async def test_budgets_by_the_day(documents: Documents, database: Database) -> None:

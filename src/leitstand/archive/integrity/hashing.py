@@ -3,15 +3,14 @@
 import queue
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import Self
 
 from leitstand.archive.integrity.hashed import Handful
 from leitstand.archive.integrity.hasher import Hasher, hasher_for
-from leitstand.archive.integrity.revision import Revision
 from leitstand.archive.integrity.store import Store
 from leitstand.archive.integrity.tree_hashing import SLICE, Allowance
+from leitstand.archive.integrity.work_list import WorkList
 
 LARGEST_HANDFUL = 1_000
 """Objects that a hasher is given at once when they are small: as long as it takes 0.02 s."""
@@ -23,7 +22,7 @@ UNLIMITED = float("inf")
 
 
 class Hashing:
-    """Hashes objects about in the order given, as long as the context lasts.
+    """Hashes what is and comes on the list, as long as the context lasts.
 
     ``max_rate`` is in bytes a second, over all ``hashers`` together. At most ``budget`` bytes are
     begun: the object that crosses it is read whole.
@@ -32,15 +31,15 @@ class Hashing:
     def __init__(
         self,
         store: Store,
-        revisions: Sequence[Revision],
+        work: WorkList,
         hashers: int,
         max_rate: float | None = None,
         budget: float = UNLIMITED,
     ) -> None:
         self.bytes_read = 0
         self._store = store
-        self._left = _Left(revisions)
-        self._working = min(hashers, len(revisions))
+        self._left = work
+        self._working = hashers
         self._limits = max_rate or UNLIMITED, budget
         self._done: queue.Queue[Handful | BaseException | None] = queue.Queue(READY)
         self._stopped = threading.Event()
@@ -121,51 +120,3 @@ class Hashing:
         with suppress(queue.Empty):
             while True:
                 self._done.get_nowait()
-
-
-class _Left:
-    """What is still to be hashed. Who finds nothing waits, as a hasher may give some back."""
-
-    def __init__(self, revisions: Sequence[Revision]) -> None:
-        self._revisions = revisions
-        self._at = 0
-        self._given_back: list[Sequence[Revision]] = []
-        self._out = 0
-        self._dropped = False
-        self._changed = threading.Condition()
-
-    def take(self, count: int) -> Sequence[Revision]:
-        """The next ones, at most ``count``; ``give_back`` must follow. Empty: all are done."""
-        with self._changed:
-            self._changed.wait_for(self._is_decided)
-            taken = () if self._dropped else self._next(count)
-            self._out += bool(taken)
-            return taken
-
-    def give_back(self, rest: Sequence[Revision]) -> None:
-        """What was taken has been done but for ``rest``."""
-        with self._changed:
-            self._out -= 1
-            if rest:
-                self._given_back.append(rest)
-            self._changed.notify_all()
-
-    def drop(self) -> None:
-        """Nothing more is to be taken."""
-        with self._changed:
-            self._dropped = True
-            self._changed.notify_all()
-
-    def _is_decided(self) -> bool:
-        some = self._given_back or self._at < len(self._revisions)
-        return bool(some) or not self._out or self._dropped
-
-    def _next(self, count: int) -> Sequence[Revision]:
-        if self._given_back:
-            rest = self._given_back.pop()
-            if len(rest) > count:
-                self._given_back.append(rest[count:])
-            return rest[:count]
-        taken = self._revisions[self._at : self._at + count]
-        self._at += len(taken)
-        return taken

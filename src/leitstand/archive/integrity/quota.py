@@ -50,6 +50,11 @@ class Quota:
             return cls(daily_share=_percent(stripped))
         return cls(daily_bytes=parse_size(stripped))
 
+    @property
+    def most(self) -> int:
+        """How many objects a run may take, however many there are."""
+        return LARGEST if self.count is None else min(self.count, LARGEST)
+
     def objects(self, total: int, checked_today: int) -> int:
         """How many objects this run may take, of ``total``, with so many checked in 24 hours."""
         if self.count is not None:
@@ -59,6 +64,10 @@ class Quota:
         else:
             wanted = LARGEST
         return max(0, min(wanted, LARGEST))
+
+    def takes_all(self, total: int, checked_today: int) -> bool:
+        """Whether no object has to be left out, however urgent the others are."""
+        return self.daily_bytes is None and self.objects(total, checked_today) >= total
 
     def bytes_left(self, read_today: int) -> float:
         """How many bytes this run may begin to read; infinite where bytes are no measure."""

@@ -43,6 +43,9 @@ class Revisions(Protocol):
 
     async def __aexit__(self, *exc_info: object) -> None: ...
 
+    async def count(self, limit: int) -> int:
+        """How many rows there are; ``limit`` if there are more."""
+
     def pages(self, *, checksums: bool = False) -> AsyncGenerator[RevisionPage]:
         """All revisions in byte order of their keys, with checksums if asked for."""
 

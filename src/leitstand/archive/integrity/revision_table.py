@@ -60,6 +60,15 @@ class RevisionTable:
     async def __aexit__(self, *exc_info: object) -> None:
         await self._engine.dispose()
 
+    async def count(self, limit: int) -> int:
+        """How many rows there are; ``limit`` if there are more. Raises as ``pages``."""
+        statement = text(
+            f"SELECT count(*) FROM (SELECT 1 FROM {self._name} LIMIT :limit) AS first_rows"  # noqa: S608 - the name is quoted
+        )
+        async with self._reading() as connection, asyncio.timeout(self._deadline):
+            counted = await connection.scalar(statement, {"limit": limit})
+        return int(counted or 0)
+
     async def pages(self, *, checksums: bool = False) -> AsyncGenerator[RevisionPage]:
         """All revisions in byte order; of several with one key the one with the least numbers.
 

@@ -15,6 +15,21 @@ Of = TypeVar("Of")
 _NEVER = float("-inf")
 
 
+class Cooldown:
+    """The time after a check in which an object is not read again."""
+
+    def __init__(self, length: timedelta, now: datetime) -> None:
+        self._length = length.total_seconds()
+        self._now = now.timestamp()
+
+    def is_over(self, checked_at: float | None) -> bool:
+        """Whether an object is due that was checked in seconds since 1970, None for never.
+
+        A time in the future counts like any other: clocks differ.
+        """
+        return checked_at is None or abs(self._now - checked_at) >= self._length
+
+
 class _Candidate(Generic[Of]):
     """An object that may be read; the less urgent is the lesser, and so at the top of a heap."""
 
@@ -36,21 +51,17 @@ class Sampler(Generic[Of]):
     only made when there are more objects than are wanted.
     """
 
-    def __init__(self, cooldown: timedelta, size: int, now: datetime) -> None:
-        self._cooldown = cooldown.total_seconds()
+    def __init__(self, cooldown: Cooldown, size: int) -> None:
+        self._cooldown = cooldown
         self._size = size
-        self._now = now.timestamp()
         self._kept: list[tuple[float, bytes, Of]] = []
         self._heap: list[_Candidate[Of]] = []
 
     def offer(self, key: bytes, checked_at: float | None, of: Of) -> None:
-        """Consider an object; when it was checked in seconds since 1970, None for never.
-
-        A time in the future counts like any other: clocks differ.
-        """
-        when = _NEVER if checked_at is None else checked_at
-        if abs(self._now - when) < self._cooldown:
+        """Consider an object; when it was checked in seconds since 1970, None for never."""
+        if not self._cooldown.is_over(checked_at):
             return
+        when = _NEVER if checked_at is None else checked_at
         if self._heap:
             candidate = _Candidate(when, key, of)
             if self._heap[0] < candidate:
@@ -83,7 +94,7 @@ def sample(
     now: datetime,
 ) -> list[bytes]:
     """The keys to read next, the most urgent first; the same input gives the same output."""
-    sampler: Sampler[None] = Sampler(cooldown, size, now)
+    sampler: Sampler[None] = Sampler(Cooldown(cooldown, now), size)
     for key in existing:
         checked_at = last_scrubbed.get(key)
         sampler.offer(key, None if checked_at is None else checked_at.timestamp(), None)

@@ -6,27 +6,30 @@ it had not marked is still the most urgent. Nothing is ever repaired.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from operator import attrgetter
+from functools import partial
 
+from leitstand.archive.integrity.choice import AllThatAreDue, Choice, MostUrgent
 from leitstand.archive.integrity.hashed import Handful, Hashed, hash_object
 from leitstand.archive.integrity.hashing import Hashing
 from leitstand.archive.integrity.quota import LARGEST, Quota
 from leitstand.archive.integrity.revision import Revision, Revisions
-from leitstand.archive.integrity.sample import Sampler
-from leitstand.archive.integrity.scrub_ledger import MarkResult, Marks, ScrubLedger
+from leitstand.archive.integrity.sample import Cooldown
+from leitstand.archive.integrity.scrub_ledger import MarkResult, Marks, ScrubLedger, Today
 from leitstand.archive.integrity.scrubbing import Coverage, Scrubbing, ScrubFinding
 from leitstand.archive.integrity.store import Store
 from leitstand.archive.integrity.survey import Survey, survey_objects
+from leitstand.archive.integrity.work_list import WorkList
 from leitstand.collecting import collecting_seldom
 
 MARKS = 2_000
 """Outcomes that are noted at once: what a killed run would have to read again."""
 
 Report = Callable[[int, int], None]
-"""Called with how many of how many objects were read."""
+"""Called with how many of how many objects were read, once it is known how many there will be."""
 
 
 @dataclass(frozen=True)
@@ -47,38 +50,62 @@ async def scrub(
     options: ScrubOptions,
     report: Report = lambda *_: None,
 ) -> Scrubbing:
-    """Sample, read, note, and report.
+    """Sample, read, note, and report; reading begins before all are seen where all are read.
 
     Two at a time on one store may read the same object, but note and count it once. Raises what
     reading the table and the control database raise; an object that cannot be read is a finding.
     """
     began, sampled_at = time.monotonic(), await ledger.now()
-    capacity = LARGEST if options.quota.count is None else options.quota.objects(0, 0)
-    sampler: Sampler[Revision] = Sampler(options.cooldown, capacity, sampled_at)
-    with collecting_seldom():
-        survey = await survey_objects(table, ledger, sampler)
-        chosen, budget = await _within_quota(survey, ledger, options, sampled_at)
+    today = await ledger.today(sampled_at)
+    rows, work = await table.count(LARGEST + 1), WorkList()
+    choice = _choice(options, Cooldown(options.cooldown, sampled_at), rows, today, work)
     run = _Run(table, store, ledger, sampled_at)
-    with Hashing(store, chosen, options.threads, options.max_rate, budget) as hashing:
-        while (handful := await asyncio.to_thread(hashing.next)) is not None:
-            await run.take_in(handful)
-            report(run.result.sampled, len(chosen))
+    hashers, budget = min(options.threads, max(1, rows)), options.quota.bytes_left(today.bytes)
+    with Hashing(store, work, hashers, options.max_rate, budget) as hashing:
+        async with _surveying(table, ledger, choice, work) as surveying:
+            while (handful := await asyncio.to_thread(hashing.next)) is not None:
+                await run.take_in(handful)
+                if work.total is not None:
+                    report(run.result.sampled, work.total)
+            survey = await surveying
         run.result.bytes_read = hashing.bytes_read
     await run.note()
     return await _finished(run.result, survey, ledger, options, began)
 
 
-async def _within_quota(
-    survey: Survey, ledger: ScrubLedger, options: ScrubOptions, now: datetime
-) -> tuple[list[Revision], float]:
-    """What to read, and for how many bytes at most; by key where everything will be read."""
+def _choice(
+    options: ScrubOptions, cooldown: Cooldown, rows: int, today: Today, work: WorkList
+) -> Choice:
     quota = options.quota
-    today = await ledger.today(now)
-    size = quota.objects(survey.checkable, today.objects)
-    chosen = [revision for _, revision in survey.sampler.take()[:size]]
-    if quota.daily_bytes is None:
-        chosen.sort(key=attrgetter("storage_key"))
-    return chosen, quota.bytes_left(today.bytes)
+    if quota.takes_all(rows, today.objects):
+        return AllThatAreDue(work, cooldown, quota.most)
+    size = partial(quota.objects, checked_today=today.objects)
+    return MostUrgent(work, cooldown, quota.most, size, by_key=quota.daily_bytes is None)
+
+
+@asynccontextmanager
+async def _surveying(
+    table: Revisions, ledger: ScrubLedger, choice: Choice, work: WorkList
+) -> AsyncIterator[asyncio.Task[Survey]]:
+    """A survey beside what is done in the context; it ends with it. If it fails, so does the list.
+
+    What it raises is for whoever waits for it.
+    """
+
+    async def survey() -> Survey:
+        try:
+            with collecting_seldom():
+                return await survey_objects(table, ledger, choice)
+        except BaseException:
+            work.drop()
+            raise
+
+    task = asyncio.create_task(survey())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def _finished(

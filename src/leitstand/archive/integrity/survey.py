@@ -1,10 +1,11 @@
-"""Goes once through all revisions, and picks the objects that are most in need of being read."""
+"""Goes once through all revisions, and puts those on the list that are to be read."""
 
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from leitstand.archive.integrity.revision import Revision, RevisionPage, Revisions
-from leitstand.archive.integrity.sample import Sampler
+from leitstand.archive.integrity.choice import Choice
+from leitstand.archive.integrity.revision import RevisionPage, Revisions
 from leitstand.archive.integrity.scrub_ledger import ScrubLedger
 
 LONGEST_KEY = 2_048
@@ -13,36 +14,35 @@ LONGEST_KEY = 2_048
 
 @dataclass
 class Survey:
-    """What was seen: how many objects can be checked, and how many cannot, and the sample."""
+    """What was seen: how many objects can be checked, and how many cannot."""
 
-    sampler: Sampler[Revision]
     checkable: int = 0
     uncheckable: int = 0
     """Without a checksum in the database, or with a key that is too long."""
 
-    def take_in(self, page: RevisionPage, state: dict[bytes, float]) -> None:
-        """Offer a page's objects to the sample."""
+    def take_in(self, page: RevisionPage, state: Mapping[bytes, float], choice: Choice) -> None:
+        """Offer a page's objects to the choice."""
         for revision in page.revisions:
             key = revision.storage_key
             if revision.checksum is None or len(key) > LONGEST_KEY:
                 self.uncheckable += 1
                 continue
             self.checkable += 1
-            self.sampler.offer(key, state.get(key), revision)
+            choice.offer(revision, state.get(key))
+        choice.page_ends()
 
 
-async def survey_objects(
-    table: Revisions, ledger: ScrubLedger, sampler: Sampler[Revision]
-) -> Survey:
+async def survey_objects(table: Revisions, ledger: ScrubLedger, choice: Choice) -> Survey:
     """Read table and state side by side; state of keys that are in no row any more is dropped."""
-    survey = Survey(sampler)
+    survey = Survey()
     before: bytes | None = None
     async with aclosing(table.pages(checksums=True)) as pages:
         async for page in pages:
             state = await ledger.state(before, page.keys[-1])
-            survey.take_in(page, state)
+            survey.take_in(page, state, choice)
             await _forget(ledger, state.keys() - set(page.keys))
             before = page.keys[-1]
+    choice.survey_ends(survey.checkable)
     await _forget(ledger, set(await ledger.state(before, None)))
     return survey
 

