@@ -3,7 +3,7 @@
 Where none has to be left out, reading begins while the survey goes on.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Protocol
 
@@ -15,11 +15,8 @@ from leitstand.archive.integrity.work_list import WorkList
 class Choice(Protocol):
     """Puts revisions on a work list, in the course of a survey or at its end."""
 
-    def offer(self, revision: Revision, checked_at: float | None) -> None:
-        """Consider an object; when it was checked in seconds since 1970, None for never."""
-
-    def page_ends(self) -> None:
-        """Called after each page of the survey."""
+    def offer(self, revisions: Sequence[Revision], checked_at: Mapping[bytes, float]) -> None:
+        """Consider objects; when each key was checked in seconds since 1970, unless never."""
 
     def survey_ends(self, total: int) -> None:
         """Called when ``total`` objects were offered, and no more are: the list is complete."""
@@ -33,19 +30,15 @@ class AllThatAreDue:
 
     def __init__(self, work: WorkList, cooldown: Cooldown, size: int) -> None:
         self._work, self._cooldown, self._room = work, cooldown, size
-        self._due: list[Revision] = []
 
-    def offer(self, revision: Revision, checked_at: float | None) -> None:
+    def offer(self, revisions: Sequence[Revision], checked_at: Mapping[bytes, float]) -> None:
         """See Choice."""
-        if self._cooldown.is_over(checked_at):
-            self._due.append(revision)
-
-    def page_ends(self) -> None:
-        """See Choice."""
-        due = self._due[: self._room]
+        if checked_at:
+            is_over = self._cooldown.is_over
+            revisions = [each for each in revisions if is_over(checked_at.get(each.storage_key))]
+        due = revisions[: self._room]
         self._work.add(due)
         self._room -= len(due)
-        self._due.clear()
 
     def survey_ends(self, total: int) -> None:
         """See Choice."""
@@ -70,12 +63,11 @@ class MostUrgent:
         self._work, self._size, self._by_key = work, size, by_key
         self._sampler: Sampler[Revision] = Sampler(cooldown, capacity)
 
-    def offer(self, revision: Revision, checked_at: float | None) -> None:
+    def offer(self, revisions: Sequence[Revision], checked_at: Mapping[bytes, float]) -> None:
         """See Choice."""
-        self._sampler.offer(revision.storage_key, checked_at, revision)
-
-    def page_ends(self) -> None:
-        """See Choice."""
+        for revision in revisions:
+            key = revision.storage_key
+            self._sampler.offer(key, checked_at.get(key), revision)
 
     def survey_ends(self, total: int) -> None:
         """See Choice."""

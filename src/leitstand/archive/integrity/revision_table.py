@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncResult
 from leitstand.archive.integrity.key_order import KeyColumn, describe_column, key_order
 from leitstand.archive.integrity.revision import Revision, RevisionPage
 from leitstand.archive.integrity.revision_address import RevisionAddress
-from leitstand.archive.integrity.revision_rows import numbers, page_of, revision_of, start_of_last
+from leitstand.archive.integrity.revision_rows import numbers, page_of, revisions_of, start_of_last
 from leitstand.errors import LeitstandError, NotFoundError, UnavailableError
 
 PAGE = 1_000
@@ -93,7 +93,7 @@ class RevisionTable:
                 rows = await anext(partitions, None)
             if rows is None:
                 break
-            read = held + [revision_of(row) for row in rows]
+            read = held + revisions_of(rows)
             # The last key's further rows may be on the next page.
             cut = start_of_last(read)
             held = read[cut:]
@@ -114,7 +114,7 @@ class RevisionTable:
                 async with asyncio.timeout(self._deadline):
                     rows = (await connection.execute(statement, {"keys": values})).all()
                 # A collation may find more than was asked for: A.bin for a.bin.
-                for revision in map(revision_of, rows):
+                for revision in revisions_of(rows):
                     if revision.storage_key in wanted:
                         found[revision.storage_key].append(revision)
         return {key: sorted(rows, key=numbers) for key, rows in found.items()}

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from leitstand.archive.integrity.choice import Choice
-from leitstand.archive.integrity.revision import RevisionPage, Revisions
+from leitstand.archive.integrity.revision import Revision, RevisionPage, Revisions
 from leitstand.archive.integrity.scrub_ledger import ScrubLedger
 
 LONGEST_KEY = 2_048
@@ -22,14 +22,14 @@ class Survey:
 
     def take_in(self, page: RevisionPage, state: Mapping[bytes, float], choice: Choice) -> None:
         """Offer a page's objects to the choice."""
-        for revision in page.revisions:
-            key = revision.storage_key
-            if revision.checksum is None or len(key) > LONGEST_KEY:
-                self.uncheckable += 1
-                continue
-            self.checkable += 1
-            choice.offer(revision, state.get(key))
-        choice.page_ends()
+        checkable = [revision for revision in page.revisions if _is_checkable(revision)]
+        self.checkable += len(checkable)
+        self.uncheckable += len(page.keys) - len(checkable)
+        choice.offer(checkable, state)
+
+
+def _is_checkable(revision: Revision) -> bool:
+    return revision.checksum is not None and len(revision.storage_key) <= LONGEST_KEY
 
 
 async def survey_objects(table: Revisions, ledger: ScrubLedger, choice: Choice) -> Survey:
