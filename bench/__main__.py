@@ -41,6 +41,8 @@ PARTS = {
 
 def main() -> None:
     """Print the report of each part that was asked for; SIGTERM ends it, with the server."""
+    if unknown := set(sys.argv[1:]) - PARTS.keys():
+        sys.exit(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     try:
         with interruptible(), collecting_seldom():  # as `leitstand serve` does
             for name in sys.argv[1:] or PARTS:
