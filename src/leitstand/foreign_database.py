@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import psycopg
 from sqlalchemy import URL, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 from sqlalchemy.util import await_only
@@ -25,6 +25,9 @@ _DRIVERS = {
     "mariadb": "mysql+asyncmy",
     "sqlite": "sqlite+aiosqlite",
 }
+
+_REFUSALS = {1040, 1044, 1045, 1049, 1129, 1130, 1203, 1226, 1698}
+"""Too many connections, a wrong user, password, database or host, of MySQL and MariaDB."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,17 @@ class ForeignDatabase:
         password = self._password()
         return text.replace(password, "***") if password else text
 
+    def is_refusing(self, error: BaseException) -> bool:
+        """Whether the server answered that it lets us in by no means, or not now.
+
+        PostgreSQL tells who connects no code by libpq, but says FATAL in every language.
+        """
+        if isinstance(error, DBAPIError) and isinstance(error.orig, psycopg.Error):
+            error = error.orig
+        if isinstance(error, psycopg.OperationalError):
+            return " FATAL: " in f" {error}"
+        return error_number(error) in _REFUSALS
+
     def _engine(self, scheme: str) -> AsyncEngine:
         try:
             url = make_url(self.url).set(drivername=_DRIVERS[scheme])
@@ -78,6 +92,12 @@ class ForeignDatabase:
             return None if password is None else str(password)
         except (ArgumentError, ValueError, psycopg.Error):
             return None
+
+
+def error_number(error: BaseException) -> object:
+    """The number that MySQL and MariaDB give an error; None of anything else."""
+    arguments = getattr(getattr(error, "orig", None), "args", ())
+    return arguments[0] if arguments and isinstance(arguments[0], int) else None
 
 
 def _existing_file(url: URL) -> URL:

@@ -28,6 +28,10 @@ class RevisionAddress:
         """What a driver said, without passwords."""
         return self._database.said(error)
 
+    def is_refusing(self, error: BaseException) -> bool:
+        """Whether the server answered that it lets us in by no means, or not now."""
+        return self._database.is_refusing(error)
+
     @property
     def _database(self) -> ForeignDatabase:
         return ForeignDatabase(self.url, "objects.database_url")

@@ -20,6 +20,7 @@ from leitstand.archive.integrity.revision import Revision, RevisionPage
 from leitstand.archive.integrity.revision_address import RevisionAddress
 from leitstand.archive.integrity.revision_rows import numbers, page_of, revisions_of, start_of_last
 from leitstand.errors import LeitstandError, NotFoundError, UnavailableError
+from leitstand.foreign_database import error_number
 
 PAGE = 1_000
 """Rows that are fetched at a time."""
@@ -164,17 +165,19 @@ class RevisionTable:
         said = self._address.said(error)
         if isinstance(error, DBAPIError) and not error.connection_invalidated:
             state = getattr(error.orig, "sqlstate", None)
-            if state == "42P01" or _mysql_number(error) == 1146:
+            if state == "42P01" or error_number(error) == 1146:
                 return self._no_table(said)
-            if state in ("42703", "42501") or _mysql_number(error) in (1054, 1142, 1143):
+            if state in ("42703", "42501") or error_number(error) in (1054, 1142, 1143):
                 return RevisionsUnfitError(
                     f"the table {self._address.table} cannot be read",
                     detail=said,
                     remedy="It needs the columns storage_key, document_id, id and checksum_sha256,"
                     " and the right to SELECT.",
                 )
+        refuses = self._address.is_refusing(error)
+        what = "refuses the connection" if refuses else "does not answer"
         return RevisionsUnavailableError(
-            "the database of the objects does not answer",
+            f"the database of the objects {what}",
             detail=said,
             remedy="See that it runs, and that objects.database_url is right.",
         )
@@ -193,11 +196,6 @@ class RevisionTable:
         if column is None:
             raise self._no_table()
         return column
-
-
-def _mysql_number(error: DBAPIError) -> object:
-    arguments = getattr(error.orig, "args", ())
-    return arguments[0] if arguments else None
 
 
 def _chunks(values: Iterator[str | bytes], size: int) -> Iterator[list[str | bytes]]:

@@ -20,7 +20,7 @@ from leitstand.events.detection.evidence import SETTLED, Verdict, by_age, by_hol
 from leitstand.events.detection.gap import Gap
 from leitstand.events.detection.lenient_times import read_times_leniently
 from leitstand.events.detection.log_table import MESSAGE_LIMIT, LogRow, LogTable
-from leitstand.foreign_database import ForeignDatabase
+from leitstand.foreign_database import ForeignDatabase, error_number
 
 DEADLINE = 30.0
 """Seconds for one statement."""
@@ -196,7 +196,7 @@ class Reader:
         try:
             return bool(await self._execute(statement, {}))
         except DBAPIError as error:
-            if _number(error) in (1205, 1213, 3572):  # it waits, or would wait in a circle
+            if error_number(error) in (1205, 1213, 3572):  # it waits, or would wait in a circle
                 return True
             raise
 
@@ -353,9 +353,7 @@ async def reading(
     except (SQLAlchemyError, OSError) as error:
         if isinstance(error, DBAPIError) and not error.connection_invalidated:
             raise _failure(table, error) from None
-        raise SourceUnavailableError(
-            f"the database of {table.name} does not answer", detail=database.said(error)
-        ) from None
+        raise _unavailable(table, database, error) from None
     finally:
         await engine.dispose()
 
@@ -378,8 +376,9 @@ async def _prepare(connection: AsyncConnection) -> None:
 
 
 def _failure(table: LogTable, error: DBAPIError) -> LeitstandError:
-    said = ForeignDatabase(table.url, "").said(error)
-    state, number = getattr(error.orig, "sqlstate", None), _number(error)
+    database = ForeignDatabase(table.url, "")
+    said = database.said(error)
+    state, number = getattr(error.orig, "sqlstate", None), error_number(error)
     if state == "42P01" or number == 1146 or said.startswith("no such table"):
         return NotFoundError(
             f"there is no table {table.table} in the database of {table.name}",
@@ -407,12 +406,21 @@ def _failure(table: LogTable, error: DBAPIError) -> LeitstandError:
             remedy="See that the columns' names and the events' types are right, and that the user"
             " may SELECT.",
         )
-    return SourceUnavailableError(f"the database of {table.name} does not answer", detail=said)
+    return _unavailable(table, database, error)
 
 
-def _number(error: DBAPIError) -> object:
-    arguments = getattr(error.orig, "args", ())
-    return arguments[0] if arguments else None
+def _unavailable(
+    table: LogTable, database: ForeignDatabase, error: BaseException
+) -> SourceUnavailableError:
+    if database.is_refusing(error):
+        return SourceUnavailableError(
+            f"the database of {table.name} refuses the connection",
+            detail=database.said(error),
+            remedy="See that user, password and database in database_url are right.",
+        )
+    return SourceUnavailableError(
+        f"the database of {table.name} does not answer", detail=database.said(error)
+    )
 
 
 def _text(value: object) -> str:
