@@ -167,7 +167,7 @@ def report(server: BenchServer) -> None:
     upgrade(conninfo)
     messages = play(random.Random(1), DOWNTIMES)
     bodies = [body(one) for one in messages]
-    directory = make_short_dir()
+    directory = make_short_dir(on_disk=True)
     mariadb = MariaDb(directory / "my", DURABLE)
     try:
         by_naive = asyncio.run(rate(mariadb, "naive", naive(messages[:NAIVE]), NAIVE))

@@ -11,7 +11,7 @@ from tests.conftest import TEMPLATE, Postgres, make_short_dir, start_postgres
 @contextmanager
 def campaign_server() -> Iterator[tuple[Postgres, str]]:
     """The server, and the way to a control database on it with its schema."""
-    directory = make_short_dir()
+    directory = make_short_dir(on_disk=True)
     try:
         postgres = start_postgres(directory)
         try:

@@ -23,6 +23,10 @@ pytest_plugins = ["tests.archive_scene", "tests.mariadb_server"]
 
 TEMPLATE = "leitstand_template"
 
+MEMORY = "/dev/shm"
+ROOM = 4 << 30
+"""Bytes that have to be free in memory; the tests take a quarter of it."""
+
 FAST_OPTIONS = {
     "listen_addresses": "",
     "fsync": "off",
@@ -39,16 +43,37 @@ def short_dir() -> Iterator[Path]:
 
     pytest's own ``tmp_path`` is closed to other users and too deep for sockets.
     """
-    path = make_short_dir()
-    yield path
-    shutil.rmtree(path, ignore_errors=True)
+    with temporary_short_dir() as directory:
+        yield directory
 
 
-def make_short_dir() -> Path:
-    """A new directory directly under /tmp that every account may enter."""
-    path = Path(tempfile.mkdtemp(prefix="ls-", dir="/tmp"))
+def make_short_dir(*, on_disk: bool = False) -> Path:
+    """A new directory with a path of few characters that every account may enter.
+
+    In memory if there is room: for what is copied and removed again a disk takes up to ten times as
+    long. Long campaigns and measurements are ``on_disk``, as pytest's own directories.
+    """
+    parent = "/tmp" if on_disk or not _has_room() else MEMORY
+    path = Path(tempfile.mkdtemp(prefix="ls-", dir=parent))
     path.chmod(0o755)
     return path
+
+
+def _has_room() -> bool:
+    try:
+        return shutil.disk_usage(MEMORY).free >= ROOM
+    except OSError:
+        return False
+
+
+@contextmanager
+def temporary_short_dir() -> Iterator[Path]:
+    """One that is gone afterwards."""
+    directory = make_short_dir()
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -120,34 +145,28 @@ def postgres_with_schema(directory: Path) -> Iterator[Postgres]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A server for the whole session, with the migrated schema as a template database."""
-    directory = make_short_dir()
-    try:
-        with postgres_with_schema(directory) as server:
-            yield server
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    with temporary_short_dir() as directory, postgres_with_schema(directory) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def cluster_with_schema() -> Iterator[Path]:
     """The data directory of a server that is not running; a copy of it is quicker than initdb."""
-    directory = make_short_dir()
-    try:
+    with temporary_short_dir() as directory:
         with postgres_with_schema(directory) as server:
             pass
         yield server.cluster.data
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 @pytest.fixture
-def own_postgres(cluster_with_schema: Path, short_dir: Path) -> Iterator[Postgres]:
+def own_postgres(cluster_with_schema: Path) -> Iterator[Postgres]:
     """A server for one test, which may restart or break it; it has the template database."""
-    server = start_postgres(short_dir, cluster_with_schema)
-    try:
-        yield server
-    finally:
-        server.stop()
+    with temporary_short_dir() as directory:
+        server = start_postgres(directory, cluster_with_schema)
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 numbers = itertools.count()

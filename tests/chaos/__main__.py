@@ -28,7 +28,7 @@ CONTESTANTS: dict[str, Callable[..., AbstractAsyncContextManager[tuple[Contestan
 
 async def long_campaign(name: str, seconds: float, seed: int) -> Verdict:
     """A contestant on a server of the campaign's own, which is gone afterwards."""
-    directory, chance = make_short_dir(), random.Random(seed)
+    directory, chance = make_short_dir(on_disk=True), random.Random(seed)
     postgres = start_postgres(directory)
     try:
         postgres.create_database(TEMPLATE)

@@ -120,7 +120,7 @@ def _decided(event: Event, facts: dict[Key, Facts]) -> str:
 async def long_fuzz(count: int, seed: int) -> bool:
     """On servers of its own; whether every message is accounted for."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    directory = make_short_dir()
+    directory = make_short_dir(on_disk=True)
     postgres, mariadb = start_postgres(directory), MariaDb(directory / "my")
     try:
         postgres.create_database(TEMPLATE)

@@ -201,7 +201,7 @@ async def _down_to(core: RabbitSide, wanted: int) -> int:
 
 async def on_own_servers(downtimes: int, seed: int) -> Upheaval:
     """The long one."""
-    directory = make_short_dir()
+    directory = make_short_dir(on_disk=True)
     postgres, mariadb = start_postgres(directory), MariaDb(directory / "my")
     rabbitmq = RabbitMq(directory / "mq")
     try:

@@ -156,7 +156,7 @@ def tell(campaign: str, kind: str, **figures: Any) -> None:
 @contextmanager
 def servers() -> Iterator[Place]:
     """Servers that are gone afterwards."""
-    directory = make_short_dir()
+    directory = make_short_dir(on_disk=True)
     postgres = start_postgres(directory)
     mariadb = MariaDb(directory / "my")
     try:

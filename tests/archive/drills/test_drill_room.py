@@ -14,6 +14,7 @@ from leitstand.store.cluster import Cluster
 from leitstand.store.reachable import reachable_binaries
 from tests.archive.drills.conftest import MakeSettings, left_in
 from tests.archive_scene import Archive
+from tests.store.embedded_scene import wait_until
 
 
 @contextmanager
@@ -46,7 +47,7 @@ def test_a_drill_that_is_asked_to_end_leaves_nothing(archive: Archive, short_dir
         worker.send_signal(signal.SIGTERM)
         worker.wait(20)
     assert left_in(scratch) == []
-    assert not Path(f"/proc/{pid}").exists()
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())  # it ends after its files are gone
     assert not socket_dir.exists()
 
 
@@ -64,5 +65,5 @@ def test_the_next_drill_cleans_up_after_one_that_was_killed(
     drill = drill_database(settings(), archive.newest.id)
     assert drill.success, drill.detail
     assert left_in(scratch) == []
-    assert not Path(f"/proc/{pid}").exists()
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())  # it ends after its files are gone
     assert not socket_dir.exists()
