@@ -30,7 +30,7 @@ TRIGGERED = {
 
 TRIGGERS = """
 CREATE FUNCTION leave_mark() RETURNS event_trigger LANGUAGE plpgsql AS $$
-    BEGIN COPY (SELECT 1) TO PROGRAM 'touch {mark}'; END $$;
+    BEGIN COPY (SELECT 1) TO PROGRAM 'cat > {mark}'; END $$;
 CREATE EVENT TRIGGER on_login ON login EXECUTE FUNCTION leave_mark();
 CREATE EVENT TRIGGER on_amcheck ON ddl_command_start
     WHEN TAG IN ('CREATE EXTENSION') EXECUTE FUNCTION leave_mark();
@@ -45,7 +45,7 @@ CREATE ROLE clerk;
 GRANT CREATE ON SCHEMA public TO clerk;
 SET ROLE clerk;
 CREATE FUNCTION next_order() RETURNS int LANGUAGE plpgsql AS $$
-    BEGIN COPY (SELECT 1) TO PROGRAM 'touch {mark}'; RETURN 1; END $$;
+    BEGIN COPY (SELECT 1) TO PROGRAM 'cat > {mark}'; RETURN 1; END $$;
 CREATE VIEW orders AS SELECT next_order() AS id;
 """
 """What an application has, and what somebody with the rights of one can put there."""
