@@ -1,6 +1,7 @@
 """Fixtures for all tests: short directories, a PostgreSQL server, a database of one's own."""
 
 import itertools
+import os
 import shutil
 import subprocess
 import tempfile
@@ -53,17 +54,19 @@ def make_short_dir(*, on_disk: bool = False) -> Path:
     In memory if there is room: for what is copied and removed again a disk takes up to ten times as
     long. Long campaigns and measurements are ``on_disk``, as pytest's own directories.
     """
-    parent = "/tmp" if on_disk or not _has_room() else MEMORY
+    parent = "/tmp" if on_disk or not _is_memory_fit() else MEMORY
     path = Path(tempfile.mkdtemp(prefix="ls-", dir=parent))
     path.chmod(0o755)
     return path
 
 
-def _has_room() -> bool:
+def _is_memory_fit() -> bool:
     try:
-        return shutil.disk_usage(MEMORY).free >= ROOM
+        status = os.statvfs(MEMORY)
     except OSError:
         return False
+    room, mode = status.f_bavail * status.f_frsize, status.f_flag
+    return room >= ROOM and not mode & (os.ST_NOEXEC | os.ST_RDONLY)
 
 
 @contextmanager
