@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import random
-import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -16,9 +15,8 @@ from bench.server import BenchServer
 from leitstand.downtimes import Applier, DeadLetters, Intake, open_target
 from leitstand.store.database import Database
 from leitstand.store.schema import upgrade
-from tests.conftest import make_short_dir
 from tests.downtimes.core import ADD, LOAD, START, STOP, body, play
-from tests.mariadb_server import MariaDb
+from tests.mariadb_server import MariaDb, mariadb_server
 
 DOWNTIMES = 5000
 BATCH = 500
@@ -167,15 +165,10 @@ def report(server: BenchServer) -> None:
     upgrade(conninfo)
     messages = play(random.Random(1), DOWNTIMES)
     bodies = [body(one) for one in messages]
-    directory = make_short_dir(on_disk=True)
-    mariadb = MariaDb(directory / "my", DURABLE)
-    try:
+    with mariadb_server(DURABLE, on_disk=True) as mariadb:
         by_naive = asyncio.run(rate(mariadb, "naive", naive(messages[:NAIVE]), NAIVE))
         by_bare = asyncio.run(rate(mariadb, "bare", bare(messages), len(messages)))
         by_ours = asyncio.run(rate(mariadb, "ours", ours(bodies, conninfo), len(messages)))
-    finally:
-        mariadb.stop()
-        shutil.rmtree(directory, ignore_errors=True)
     print(f"downtime messages per second into MariaDB ({len(messages)} of {DOWNTIMES} downtimes):")
     print(f"  leitstand, {BATCH} a transaction       {by_ours:7.0f}")
     print(f"  two autocommitted statements each {by_naive:7.0f}   {by_ours / by_naive:5.1f} times")

@@ -67,9 +67,6 @@ class FileRevisions:
     async def __aexit__(self, *exc_info: object) -> None:
         pass
 
-    async def count(self, limit: int) -> int:
-        raise NotImplementedError  # comparing needs no number of rows
-
     async def pages(self, *, checksums: bool = False) -> AsyncGenerator[RevisionPage]:
         first = 0
         for keys in lists_of_lines(self._path):

@@ -1,6 +1,5 @@
 """MariaDB for tests of what reads or writes the tables of other programs, as Debian has it."""
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from leitstand.store.account import server_account
-from tests.conftest import make_short_dir
+from tests.conftest import temporary_short_dir
 from tests.ports import free_port
 from tests.server_process import ServerProcess, answers, program, run_as_server
 
@@ -136,20 +135,25 @@ class MariaDb:
 @pytest.fixture(scope="session")
 def mariadb() -> Iterator[MariaDb]:
     """A MariaDB for the session."""
-    yield from _server()
+    with mariadb_server() as server:
+        yield server
 
 
 @pytest.fixture
 def own_mariadb() -> Iterator[MariaDb]:
     """A MariaDB for one test, which may restart it."""
-    yield from _server()
-
-
-def _server() -> Iterator[MariaDb]:
-    directory = make_short_dir()
-    server = MariaDb(directory / "my")
-    try:
+    with mariadb_server() as server:
         yield server
-    finally:
-        server.stop()
-        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextmanager
+def mariadb_server(
+    options: tuple[str, ...] = CARELESS, *, on_disk: bool = False
+) -> Iterator[MariaDb]:
+    """A server that is gone afterwards with all its files."""
+    with temporary_short_dir(on_disk=on_disk) as directory:
+        server = MariaDb(directory / "my", options)
+        try:
+            yield server
+        finally:
+            server.stop()

@@ -63,12 +63,13 @@ class ForeignDatabase:
     def is_refusing(self, error: BaseException) -> bool:
         """Whether the server answered that it lets us in by no means, or not now.
 
-        PostgreSQL tells who connects no code by libpq, but says FATAL in every language.
+        Who cannot connect to PostgreSQL gets no code from libpq, only the word FATAL. A server that
+        says it in another word of its language counts as one that does not answer.
         """
         if isinstance(error, DBAPIError) and isinstance(error.orig, psycopg.Error):
             error = error.orig
         if isinstance(error, psycopg.OperationalError):
-            return " FATAL: " in f" {error}"
+            return "FATAL: " in str(error)
         return error_number(error) in _REFUSALS
 
     def _engine(self, scheme: str) -> AsyncEngine:

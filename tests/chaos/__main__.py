@@ -7,18 +7,16 @@ With PEER=procrastinate the same faults then strike procrastinate, for compariso
 import asyncio
 import os
 import random
-import shutil
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
-from leitstand.store.schema import upgrade
 from tests.chaos.arena import Arena
 from tests.chaos.campaign import campaign, for_seconds, leitstand_on, procrastinate_on
 from tests.chaos.contestant import GROUP_LIMIT, RESCUE_LIMIT, Contestant
 from tests.chaos.faults import FAULTS, WITHOUT_AGENTS
 from tests.chaos.verdict import Verdict, table
-from tests.conftest import TEMPLATE, make_short_dir, start_postgres
+from tests.conftest import postgres_with_schema, temporary_short_dir
 
 CONTESTANTS: dict[str, Callable[..., AbstractAsyncContextManager[tuple[Contestant, Arena]]]] = {
     "leitstand": leitstand_on,
@@ -28,17 +26,14 @@ CONTESTANTS: dict[str, Callable[..., AbstractAsyncContextManager[tuple[Contestan
 
 async def long_campaign(name: str, seconds: float, seed: int) -> Verdict:
     """A contestant on a server of the campaign's own, which is gone afterwards."""
-    directory, chance = make_short_dir(on_disk=True), random.Random(seed)
-    postgres = start_postgres(directory)
-    try:
-        postgres.create_database(TEMPLATE)
-        upgrade(postgres.conninfo(TEMPLATE))
+    chance = random.Random(seed)
+    with (
+        temporary_short_dir(on_disk=True) as directory,
+        postgres_with_schema(directory) as postgres,
+    ):
         async with CONTESTANTS[name](postgres, directory, chance) as (contestant, arena):
             faults = WITHOUT_AGENTS if arena.hire_agent is None else FAULTS
             return await campaign(contestant, arena, for_seconds(faults, chance, seconds), print)
-    finally:
-        postgres.stop()
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def main() -> int:

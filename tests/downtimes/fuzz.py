@@ -8,7 +8,6 @@ import asyncio
 import json
 import logging
 import random
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -23,10 +22,9 @@ from leitstand.downtimes.message import Rejected, decode
 from leitstand.downtimes.transition import Facts, transition
 from leitstand.store.database import Database
 from leitstand.store.jsonb import json_text
-from leitstand.store.schema import upgrade
-from tests.conftest import TEMPLATE, make_short_dir, start_postgres
+from tests.campaign_server import campaign_server
 from tests.downtimes.core import body, play
-from tests.mariadb_server import MariaDb
+from tests.mariadb_server import mariadb_server
 
 AT_ONCE = 1000
 VALUES: list[Any] = [
@@ -120,22 +118,14 @@ def _decided(event: Event, facts: dict[Key, Facts]) -> str:
 async def long_fuzz(count: int, seed: int) -> bool:
     """On servers of its own; whether every message is accounted for."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    directory = make_short_dir(on_disk=True)
-    postgres, mariadb = start_postgres(directory), MariaDb(directory / "my")
-    try:
-        postgres.create_database(TEMPLATE)
-        upgrade(postgres.conninfo(TEMPLATE))
+    with campaign_server() as (_, conninfo), mariadb_server(on_disk=True) as mariadb:
         url = mariadb.create_database("fuzz")
-        async with open_target(url) as target, Database(postgres.conninfo(TEMPLATE)) as database:
+        async with open_target(url) as target, Database(conninfo) as database:
             await target.create_tables()
             letters = DeadLetters(database)
             intake = Intake(Applier(target, "fuzz"), letters, "fuzz")
             counts, parts, bad = await fuzz(intake, count, seed)
             kept = await letters.count()
-    finally:
-        mariadb.stop()
-        postgres.stop()
-        shutil.rmtree(directory, ignore_errors=True)
     accounted = counts.applied + counts.ignored.total() + counts.rejected.total()
     print(f"{count} messages of {parts} parts: {counts}; {kept} distinct dead letters")
     return accounted == parts and kept == len(bad) and not counts.rejected["refused_by_database"]

@@ -6,7 +6,6 @@
 
 import asyncio
 import random
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -26,13 +25,13 @@ from leitstand.downtimes import (
 )
 from leitstand.downtimes.hand_in import ingest
 from leitstand.store.database import Database
-from leitstand.store.schema import upgrade
-from tests.conftest import TEMPLATE, make_short_dir, start_postgres
+from tests.campaign_server import campaign_server
+from tests.conftest import temporary_short_dir
 from tests.downtimes.conftest import rows
 from tests.downtimes.consumer_process import ConsumerProcess
 from tests.downtimes.core import RabbitSide, body, play, poison
 from tests.downtimes.queue_servers import RabbitMq
-from tests.mariadb_server import MariaDb
+from tests.mariadb_server import MariaDb, mariadb_server
 
 PATIENCE = 120.0
 TABLES = [
@@ -201,20 +200,17 @@ async def _down_to(core: RabbitSide, wanted: int) -> int:
 
 async def on_own_servers(downtimes: int, seed: int) -> Upheaval:
     """The long one."""
-    directory = make_short_dir(on_disk=True)
-    postgres, mariadb = start_postgres(directory), MariaDb(directory / "my")
-    rabbitmq = RabbitMq(directory / "mq")
-    try:
-        postgres.create_database(TEMPLATE)
-        conninfo = postgres.conninfo(TEMPLATE)
-        upgrade(conninfo)
-        core = rabbitmq.fresh()
-        return await upheaval(mariadb, conninfo, core, downtimes, seed, share=0.03)
-    finally:
-        rabbitmq.stop()
-        mariadb.stop()
-        postgres.stop()
-        shutil.rmtree(directory, ignore_errors=True)
+    with (
+        campaign_server() as (_, conninfo),
+        mariadb_server(on_disk=True) as mariadb,
+        temporary_short_dir(on_disk=True) as directory,
+    ):
+        rabbitmq = RabbitMq(directory / "mq")
+        try:
+            core = rabbitmq.fresh()
+            return await upheaval(mariadb, conninfo, core, downtimes, seed, share=0.03)
+        finally:
+            rabbitmq.stop()
 
 
 def main() -> int:

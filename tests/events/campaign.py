@@ -6,7 +6,6 @@ All of them without arguments, on servers of their own; a line of JSON with its 
 import asyncio
 import itertools
 import json
-import shutil
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -16,15 +15,15 @@ from typing import Any
 
 from leitstand.events import EventQueue
 from leitstand.store.database import Database
-from leitstand.store.schema import upgrade
-from tests.conftest import TEMPLATE, Postgres, make_short_dir, start_postgres
+from tests.campaign_server import campaign_server
+from tests.conftest import TEMPLATE, Postgres, temporary_short_dir
 from tests.events.flooding import JOBS, flood
 from tests.events.idling import fill, idle_passes
 from tests.events.killing import kill_amid_backlog
 from tests.events.log_scene import LogScene, log_on_mariadb, log_on_postgres, log_on_sqlite
 from tests.events.stress import Load, stress
 from tests.jobs.scene import scene_on
-from tests.mariadb_server import MariaDb
+from tests.mariadb_server import MariaDb, mariadb_server
 
 KILLS, BACKLOG = 100, 20_000
 EVENTS = 100_000
@@ -156,17 +155,12 @@ def tell(campaign: str, kind: str, **figures: Any) -> None:
 @contextmanager
 def servers() -> Iterator[Place]:
     """Servers that are gone afterwards."""
-    directory = make_short_dir(on_disk=True)
-    postgres = start_postgres(directory)
-    mariadb = MariaDb(directory / "my")
-    try:
-        postgres.create_database(TEMPLATE)
-        upgrade(postgres.conninfo(TEMPLATE))
+    with (
+        campaign_server() as (postgres, _),
+        mariadb_server(on_disk=True) as mariadb,
+        temporary_short_dir(on_disk=True) as directory,
+    ):
         yield Place(directory, postgres, mariadb)
-    finally:
-        mariadb.stop()
-        postgres.stop()
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def main() -> int:

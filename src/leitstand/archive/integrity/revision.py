@@ -43,14 +43,18 @@ class Revisions(Protocol):
 
     async def __aexit__(self, *exc_info: object) -> None: ...
 
-    async def count(self, limit: int) -> int:
-        """How many rows there are; ``limit`` if there are more."""
-
     def pages(self, *, checksums: bool = False) -> AsyncGenerator[RevisionPage]:
         """All revisions in byte order of their keys, with checksums if asked for."""
 
     async def find(self, keys: Sequence[bytes]) -> dict[bytes, list[Revision]]:
         """The revisions that have these keys now."""
+
+
+class CountableRevisions(Revisions, Protocol):
+    """Revisions of which it can be said how many there are, before they are read."""
+
+    async def count(self, limit: int) -> int:
+        """How many rows there are; ``limit`` if there are more."""
 
 
 def identity(value: object) -> object:

@@ -16,7 +16,7 @@ from leitstand.archive.integrity.choice import AllThatAreDue, Choice, MostUrgent
 from leitstand.archive.integrity.hashed import Handful, Hashed, hash_object
 from leitstand.archive.integrity.hashing import Hashing
 from leitstand.archive.integrity.quota import LARGEST, Quota
-from leitstand.archive.integrity.revision import Revision, Revisions
+from leitstand.archive.integrity.revision import CountableRevisions, Revision, Revisions
 from leitstand.archive.integrity.sample import Cooldown
 from leitstand.archive.integrity.scrub_ledger import MarkResult, Marks, ScrubLedger, Today
 from leitstand.archive.integrity.scrubbing import Coverage, Scrubbing, ScrubFinding
@@ -44,7 +44,7 @@ class ScrubOptions:
 
 
 async def scrub(
-    table: Revisions,
+    table: CountableRevisions,
     store: Store,
     ledger: ScrubLedger,
     options: ScrubOptions,

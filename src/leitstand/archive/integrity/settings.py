@@ -8,7 +8,7 @@ from pathlib import Path
 from leitstand.archive.integrity.directory_store import DirectoryStore
 from leitstand.archive.integrity.quota import Quota
 from leitstand.archive.integrity.reconcile import ReconcileOptions
-from leitstand.archive.integrity.revision import Revisions
+from leitstand.archive.integrity.revision import CountableRevisions
 from leitstand.archive.integrity.scrub import ScrubOptions
 from leitstand.archive.integrity.store import Store
 from leitstand.errors import UsageError
@@ -70,7 +70,7 @@ class IntegritySettings:
         path = self.store.removeprefix("file://")
         return None if not path or "://" in path else Path(path).absolute()
 
-    def open_table(self, control: str) -> Revisions:
+    def open_table(self, control: str) -> CountableRevisions:
         """The table of revisions; ``control`` is the control database's connection string."""
         # Imported here: SQLAlchemy takes 0.2 s, which no other command should pay.
         from leitstand.archive.integrity.revision_address import RevisionAddress  # noqa: PLC0415

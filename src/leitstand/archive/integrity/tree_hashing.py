@@ -196,8 +196,8 @@ def _open_in(directory: int, name: bytes) -> int:
 def pieces_of(file: int, buffer: memoryview) -> Iterator[memoryview]:
     """What an open file holds, piece by piece in ``buffer``; raises OSError.
 
-    Of a file that grows meanwhile as much as it had at first: to ask for its end, too, takes a
-    tenth of the time for a small file.
+    Of a file that grows meanwhile as much as it had at first: to ask for its end, too, is a tenth
+    of what opening and reading a small file takes.
     """
     status = os.fstat(file)
     _require_regular(status)

@@ -416,7 +416,8 @@ def _unavailable(
         return SourceUnavailableError(
             f"the database of {table.name} refuses the connection",
             detail=database.said(error),
-            remedy="See that user, password and database in database_url are right.",
+            remedy="Unless it is only starting or full, see that user, password and database in"
+            " database_url are right.",
         )
     return SourceUnavailableError(
         f"the database of {table.name} does not answer", detail=database.said(error)
