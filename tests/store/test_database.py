@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 
+from leitstand.store import connection
 from leitstand.store.database import Database, DatabaseUnavailableError
 from tests.conftest import TEMPLATE, Postgres
 from tests.store.embedded_scene import hanging
@@ -191,6 +192,28 @@ async def test_a_cancelled_use_does_not_hand_its_statement_on(single: Database) 
     with pytest.raises(asyncio.CancelledError):
         await task
     await backend_pid_by_statement(single)
+
+
+async def test_whoever_is_cancelled_at_any_moment_leaves_a_sound_connection(
+    single: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while the server is told the deadline: what is given up is cut off a moment later."""
+    monkeypatch.setattr(connection, "CANCEL_PATIENCE", 0.03)
+
+    async def use() -> None:
+        async with single.connection(60.0) as connection:
+            await connection.execute("SELECT 1")
+
+    for steps in range(40):
+        task = asyncio.create_task(use())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        until = time.monotonic() + 0.06
+        while time.monotonic() < until:
+            await single.round_trip()
+        assert await timeout_setting(single) == "2s"
 
 
 async def test_a_terminated_backend_costs_one_call(single: Database, conninfo: str) -> None:

@@ -81,8 +81,8 @@ class Database:
                 asyncio.timeout_at(until + GRACE),
                 _no_cancellation_lost(self._pool.connection(limit)) as connection,
                 _cut_off_at(until, connection),
-                self._statement_timeout(connection, limit),
                 _closed_if_broken(connection),
+                self._statement_timeout(connection, limit),
             ):
                 yield connection
         except (TimeoutError, PoolTimeout) as error:
@@ -131,7 +131,8 @@ class Database:
             return
         await _set_statement_timeout(connection, limit)
         try:
-            yield
+            async with _closed_if_broken(connection):  # at once, so that nothing is set back
+                yield
         finally:
             if connection.info.transaction_status == TransactionStatus.IDLE:
                 await _set_statement_timeout(connection, self.deadline)
