@@ -14,7 +14,7 @@ import pytest
 from leitstand.store.account import server_account
 from leitstand.store.binaries import Binaries, ProgramsMissingError, embedded_binaries
 from leitstand.store.cluster import Cluster, ClusterError, NoSuchDatabaseError, Sign
-from tests.conftest import make_short_dir
+from tests.conftest import temporary_short_dir
 from tests.store.embedded_scene import hanging, wait_until
 
 FAST = {"listen_addresses": "", "fsync": "off"}
@@ -23,17 +23,17 @@ FAST = {"listen_addresses": "", "fsync": "off"}
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
     """A directory with a cluster in ``data`` and room for a socket in ``s``."""
-    directory = make_short_dir()
-    account = server_account()
-    for name in ("data", "s"):
-        (directory / name).mkdir(mode=0o700)
-        account.own(directory / name)
-    cluster = Cluster(directory / "data", embedded_binaries(), account)
-    assert not cluster.initialised()
-    cluster.initialise({"timezone": "Europe/Berlin"})
-    (directory / "data/pg_hba.conf").write_text("local all all trust\n")
-    yield directory
-    assert not cluster.stop(), "a server was left running"
+    with temporary_short_dir() as directory:
+        account = server_account()
+        for name in ("data", "s"):
+            (directory / name).mkdir(mode=0o700)
+            account.own(directory / name)
+        cluster = Cluster(directory / "data", embedded_binaries(), account)
+        assert not cluster.initialised()
+        cluster.initialise({"timezone": "Europe/Berlin"})
+        (directory / "data/pg_hba.conf").write_text("local all all trust\n")
+        yield directory
+        assert not cluster.stop(), "a server was left running"
 
 
 @pytest.fixture
